@@ -1,10 +1,14 @@
 import { createEventBus } from '@parley/server/core/event-bus'
+import type { Tx } from '@parley/server/db/client'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
+import { eraseUsers } from '@parley/server/jobs/erasure'
+import { createErasurePositions } from '@parley/server/jobs/erasure-context'
 import { createChannelPurge } from '@parley/server/jobs/purge-channels'
 import { BATCH } from '@parley/server/jobs/retention'
 import { expect, test } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
-import { withoutCleanup } from './support/locks.ts'
+import { erasureContext } from './support/erasing.ts'
+import { waitingForRows, whileRowLocked, withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -103,4 +107,38 @@ test('a deleted channel has no members left, though one had left it and come bac
       (select count(*) from members where channel_id = ${channelId})::int as members,
       (select count(*) from former_members where channel_id = ${channelId})::int as former`
   expect([...rows]).toEqual([{ channels: 1, members: 0, former: 2 }])
+})
+
+test('an erasure beside a purge leaves events that a webhook can be sent', async () => {
+  const backend = await world().stranger()
+  const una = await world().user('una', {}, backend)
+  const ben = await world().user('ben', {}, backend)
+  const { appId } = una.minted
+  await insertWebhook(appId)
+  const members = { memberIds: [ben.id] }
+  const { id: channelId } = await una.channels.create({ type: 'group', name: 'Talk', ...members })
+  const { id: messageId } = await ben.messages.send({ channelId, text: 'Secret' })
+  await ben.messages.edit({ channelId, messageId, text: 'Edited secret' })
+  const lockMessage = (sql: Tx) => sql`select from messages where id = ${messageId} for update`
+  await withoutCleanup(world(), async () => {
+    await una.channels.delete({ channelId })
+    await backend.users.delete({ userId: ben.id })
+    const { erased } = await whileRowLocked(world(), lockMessage, async () => {
+      const context = erasureContext(world(), { positions: createErasurePositions(), rows: 100 })
+      const erased = eraseUsers(context, { appId, userIds: [ben.id] })
+      // As if a purge were deleting it.
+      await waitingForRows(world(), 1)
+      return { erased }
+    })
+    await erased
+  })
+  const events = await world().db<{ type: string; envelope: string }[]>`
+    select type, envelope
+    from events
+    where message_id = ${messageId}`
+  expect(events).toHaveLength(2)
+  for (const { type, envelope } of events) {
+    expect(JSON.parse(envelope)).toMatchObject({ type, payload: { channelId, messageId } })
+    expect(envelope).not.toContain('ecret')
+  }
 })

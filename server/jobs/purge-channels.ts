@@ -1,6 +1,5 @@
-import { type ChannelEventType, limits } from '@parley/contract'
+import { type ChannelEventType, limits, topics } from '@parley/contract'
 import type { EventPublisher } from '../core/event-bus.ts'
-import { topicOfChannel } from '../core/topic-names.ts'
 import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
 import {
@@ -17,10 +16,11 @@ import {
 } from './delete-in-steps.ts'
 import { purgeMessages } from './purge-messages.ts'
 import { BATCH } from './retention.ts'
+import { removeTextsIn } from './text-removals.ts'
 
-type PurgeContext = RetentionContext & { publisher: EventPublisher }
+type ChannelPurgeContext = RetentionContext & { publisher: EventPublisher }
 type DeletedCursor = { deletedAt: string; id: string }
-type Deleted = ChannelRef & DeletedCursor & { isDue: boolean }
+type DeletedChannel = ChannelRef & DeletedCursor & { isDue: boolean }
 
 const START = { deletedAt: '-infinity', id: FIRST_ID }
 
@@ -30,7 +30,7 @@ const START = { deletedAt: '-infinity', id: FIRST_ID }
  */
 export function createChannelPurge() {
   let after: DeletedCursor = START
-  return async (context: PurgeContext) => {
+  return async (context: ChannelPurgeContext) => {
     const { db, checkpoint, attempt } = context
     await db.use(deleteUnfinished)
     for (;;) {
@@ -47,15 +47,11 @@ export function createChannelPurge() {
   }
 }
 
-/**
- * The content of those that only wait for their events to expire is gone already. While texts are
- * still to be removed from events, messages say which events quote them.
- */
-const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<Deleted[]>`
+/** The content of those that only wait for their events to expire is gone already. */
+const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<DeletedChannel[]>`
   select
     c.app_id, c.id, c.deleted_at::text as deleted_at,
-    (
-      not ${areEventsKept(db)}
+    not ${areEventsKept(db)}
       or exists (
         select
         from messages msg
@@ -65,12 +61,7 @@ const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<Deleted[]>`
         select
         from members m
         where m.channel_id = c.id
-      )
-    ) and not exists (
-      select
-      from text_removals tr
-      where tr.topic = ${topicOfChannel(db)}
-    ) as is_due
+      ) as is_due
   from (
     select *
     from channels
@@ -123,7 +114,7 @@ const eventsOfChannel: Owned = {
  * Deletes everything of a deleted channel. Its former members are kept as long as its events: by
  * these the erasure of a user finds the channel.
  */
-export async function purgeChannel(context: PurgeContext, channel: ChannelRef) {
+export async function purgeChannel(context: ChannelPurgeContext, channel: ChannelRef) {
   const { appId, id } = channel
   const owner = { column: 'channel_id', id } as const
   await purgeContent(context, channel)
@@ -175,7 +166,9 @@ function retireMembers(context: RetentionContext, id: string) {
   })
 }
 
-export async function purgeContent(context: RetentionContext, { id }: ChannelRef) {
+export async function purgeContent(context: ChannelPurgeContext, { appId, id }: ChannelRef) {
+  // Events of it may be kept, and its messages say which of them quote a deleted text.
+  await removeTextsIn(context, topics.channel(appId, id))
   for (const rows of contentOfChannel)
     await deleteOwned(context, rows, { column: 'channel_id', id })
   await purgeMessages(context, id)
@@ -183,7 +176,7 @@ export async function purgeContent(context: RetentionContext, { id }: ChannelRef
 
 /** Removes the other member's name from the event by which a member got a direct message. */
 async function forgetNameIn(
-  { db, checkpoint, batch, publisher }: PurgeContext,
+  { db, checkpoint, batch, publisher }: ChannelPurgeContext,
   { appId, id: channelId, topic }: ChannelRef & { topic: string },
 ) {
   for (let afterOffset: number | null = 0; afterOffset !== null; ) {

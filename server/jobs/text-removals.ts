@@ -32,9 +32,16 @@ export function createTextRemoval() {
 }
 
 /** Takes the texts of one app's deleted messages out of its events, before its users are erased. */
-export async function removeTextsOf(context: RemovalContext, appId: string) {
-  const ofApp = await context.db.use((db) => selectTopics(db, db`tr.app_id = ${appId}`))
-  for (const found of ofApp) await removeFromTopic(context, found)
+export const removeTextsOf = (context: RemovalContext, appId: string) =>
+  removeWhere(context, (db) => db`tr.app_id = ${appId}`)
+
+/** The same for a channel, before its messages are purged, which say what events quote. */
+export const removeTextsIn = (context: RemovalContext, topic: string) =>
+  removeWhere(context, (db) => db`tr.topic = ${topic}`)
+
+async function removeWhere(context: RemovalContext, condition: (db: Tx) => Fragment) {
+  const found = await context.db.use((db) => selectTopics(db, condition(db)))
+  for (const each of found) await removeFromTopic(context, each)
 }
 
 type Waiting = { topic: string; appId: string }

@@ -1,6 +1,7 @@
 import { topics } from '@parley/contract'
 import type { Tx } from '@parley/server/db/client'
-import { createErasurePositions } from '@parley/server/jobs/erasure-context'
+import { eraseUsers } from '@parley/server/jobs/erasure'
+import { createErasurePositions, type ErasureContext } from '@parley/server/jobs/erasure-context'
 import { createChannelPurge } from '@parley/server/jobs/purge-channels'
 import { createTextRemoval } from '@parley/server/jobs/text-removals'
 import { expect, onTestFinished, test } from 'vitest'
@@ -196,24 +197,33 @@ test('stored events are rewritten only while their channel is locked', async () 
   })
 })
 
-test('a channel deleted before the text is gone from quotes is purged after that', async () => {
-  const { ana, channelId, secret } = await quotedOften(300)
-  const context = erasureContext(world(), { positions: createErasurePositions(), rows: 1_000 })
-  // The events of a channel are kept after its messages, for webhooks.
-  await world().db`
-    insert into webhooks (id, app_id, url, events, enabled, secret)
-    values (gen_random_uuid(), ${world().appId}, 'https://example.com', '{}', false, 'secret')`
-  const messages = () => world().db`
-    select
-    from messages
-    where channel_id = ${channelId}`
-  await withoutCleanup(world(), async () => {
-    await ana.messages.delete({ channelId, messageId: secret.id })
-    await ana.channels.delete({ channelId })
-    await createChannelPurge()(context)
-    await createTextRemoval()(context)
-    expect(await storedWith(SECRET)).toBe(0)
-    await createChannelPurge()(context)
-    expect(await messages()).toEqual([])
-  })
-})
+test.each([
+  ['the purge', (context: ErasureContext) => createChannelPurge()(context)],
+  ['the erasure of a member', eraseCem],
+])(
+  'a text is gone from quotes before %s takes the messages of a deleted channel',
+  async (_, purge) => {
+    const { ana, channelId, secret } = await quotedOften(300)
+    const positions = createErasurePositions()
+    const context = erasureContext(world(), { positions, rows: 1_000 })
+    // The events of a channel are kept after its messages, for webhooks.
+    await world().db`
+      insert into webhooks (id, app_id, url, events, enabled, secret)
+      values (gen_random_uuid(), ${world().appId}, 'https://example.com', '{}', false, 'secret')`
+    await withoutCleanup(world(), async () => {
+      await ana.members.add({ channelId, userIds: ['cem'] })
+      await ana.messages.delete({ channelId, messageId: secret.id })
+      await ana.channels.delete({ channelId })
+      expect(await storedWith(SECRET)).toBeGreaterThan(0)
+      await purge(context)
+      expect(await storedWith(SECRET)).toBe(0)
+    })
+    const messages = await world().db`select from messages where channel_id = ${channelId}`
+    expect(messages).toHaveLength(0)
+  },
+)
+
+async function eraseCem(context: ErasureContext) {
+  await world().backend.users.delete({ userId: 'cem' })
+  await eraseUsers(context, { appId: world().appId, userIds: ['cem'] })
+}

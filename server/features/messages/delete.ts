@@ -67,8 +67,8 @@ export async function tombstone(
 }
 
 /**
- * The same in a channel that nobody sees yet, because an import has not finished it: there are no
- * events, and revs stay.
+ * The same in a channel that nobody sees, yet or any more: it gets no events, and revs stay. Stored
+ * events of a deleted channel may still be sent to webhooks.
  */
 export async function tombstoneUnseen(
   { db, write }: Pick<Transaction, 'db' | 'write'>,
@@ -81,10 +81,12 @@ export async function tombstoneUnseen(
     const thread = threads.get(parentId ?? '')
     if (thread !== undefined) thread.replyCount -= 1
   }
-  const tombstones = messages.map(({ id, rev, replyCount, now: deletedAt }) => ({
-    ...{ id, rev, createdRev: null, deletedAt, envelope: '' },
-    replyCount: threads.get(id)?.replyCount ?? replyCount,
-  }))
+  const tombstones = messages.map(({ id, seq, rev, replyCount, now: deletedAt }) => {
+    const payload = { channelId, messageId: id, seq, deletedAt }
+    const envelope = JSON.stringify({ type: 'message.deleted', payload })
+    const count = threads.get(id)?.replyCount ?? replyCount
+    return { id, rev, createdRev: null, deletedAt, envelope, replyCount: count }
+  })
   write(writeTombstones(db, { appId, channelId, tombstones, threads: [...threads.values()] }))
 }
 
