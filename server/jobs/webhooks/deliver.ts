@@ -90,10 +90,10 @@ async function dueGroups(db: Pick<Db, 'use'>, lease: Lease) {
  * among those of failing webhooks, so that it delays no others.
  */
 type Health = { isFailing: boolean; isOver: boolean }
-type Attempt = { lease: Lease; candidate: Candidate; health: Health }
+type DeliveryAttempt = { lease: Lease; candidate: Candidate; health: Health }
 
 /** Tries one delivery once, and stores the outcome. Returns true if the next ones may follow. */
-async function deliver(context: DeliverContext, { lease, candidate, health }: Attempt) {
+async function deliver(context: DeliverContext, { lease, candidate, health }: DeliveryAttempt) {
   const { db, timings, metrics } = context
   const outcome = await send(context, { lease, candidate })
   if (outcome === undefined) {
@@ -122,10 +122,10 @@ async function send({ db, request, signal, timings, log }: DeliverContext, deliv
   const { lease, candidate } = delivery
   const [row] = await selectSendable(db, delivery)
   if (!row) return undefined
-  const body = bodyFor(delivery, row)
-  if (body === undefined) return EXPIRED
   const { url, secrets } = row
   try {
+    const body = bodyFor(delivery, row)
+    if (body === undefined) return EXPIRED
     const options = { request, signal, timeoutMs: timings.webhookTimeoutMs }
     return await post({ url, id: candidate.headerId, body, secrets }, options)
   } catch (error) {
@@ -134,7 +134,7 @@ async function send({ db, request, signal, timings, log }: DeliverContext, deliv
     return failure('internal error')
   }
 }
-type SentAttempt = Pick<Attempt, 'lease' | 'candidate'>
+type SentAttempt = Pick<DeliveryAttempt, 'lease' | 'candidate'>
 
 /** Secrets, the newest first. The one before the last rotation signs too, for a while. */
 type Sendable = { url: string; secrets: string[] } & (LoggedEvent | NoEvent)
@@ -183,7 +183,7 @@ type Delivered = { status: 'delivered'; pauseMs: 0 }
 
 async function recordFailure(
   { db, log, metrics }: DeliverContext,
-  { lease, candidate, health }: Attempt,
+  { lease, candidate, health }: DeliveryAttempt,
   { isGone, error }: DeliveryOutcome,
 ) {
   const facts = { app: lease.appId, webhookId: lease.id, error }
