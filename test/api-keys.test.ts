@@ -183,12 +183,13 @@ test('an app has at most a hundred keys, whoever asks at once', async () => {
     select gen_random_uuid(), ${appId}, 'many ' || n
     from generate_series(1, ${limits.apiKeys - 2}::int) n`
   const lockApp = (sql: Tx) => sql`select from apps where id = ${appId} for update`
-  const { asked } = await whileRowLocked(world(), lockApp, async () => {
+  const { outcomes } = await whileRowLocked(world(), lockApp, async () => {
     const asked = upTo(3).map(() => operator.apps.createKey({ appId }))
+    const outcomes = Promise.allSettled(asked)
     await waitingForRows(world(), asked.length)
-    return { asked }
+    return { outcomes }
   })
-  const made = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
+  const made = (await outcomes).filter(({ status }) => status === 'fulfilled')
   expect(made).toHaveLength(1)
   expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(limits.apiKeys)
 })
