@@ -45,13 +45,13 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
 
 type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
 type InputOrRefusal = Input | ApiError
-type Call = Omit<AcceptedCall, 'input'> & { sequence: CommandSequence }
-type Some = { inputs: InputOrRefusal[]; call: Call; options: EachRunnerOptions }
+type EachCall = Omit<AcceptedCall, 'input'> & { sequence: CommandSequence }
+type CallSlice = { inputs: InputOrRefusal[]; call: EachCall; options: EachRunnerOptions }
 
 /** The call was counted as one. Each further command is counted too, and may exceed the limit. */
 async function withinLimit(
   inputs: InputOrRefusal[],
-  { takeAnother }: Call,
+  { takeAnother }: EachCall,
 ): Promise<InputOrRefusal[]> {
   let refusal: ApiError | undefined
   const within: InputOrRefusal[] = []
@@ -62,7 +62,7 @@ async function withinLimit(
   return within
 }
 
-async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) {
+async function runSome(part: Batch<Operation>, { inputs, call, options }: CallSlice) {
   const prepared = await Promise.all(
     inputs.map((input) => settle(call, () => prepare(part, { input, call, options }))),
   )
@@ -109,7 +109,11 @@ async function runSome(part: Batch<Operation>, { inputs, call, options }: Some) 
 
 async function prepare(
   { prepare }: Batch<Operation>,
-  { input, call, options: { use, services } }: Omit<Some, 'inputs'> & { input: InputOrRefusal },
+  {
+    input,
+    call,
+    options: { use, services },
+  }: Omit<CallSlice, 'inputs'> & { input: InputOrRefusal },
 ) {
   if (input instanceof ApiError) throw input
   const { caller, onRepeat, sequence } = call
@@ -124,7 +128,7 @@ async function prepare(
 
 async function takeStep(
   step: RequiresFirstError['step'],
-  { call, options: { inTransaction } }: Pick<Some, 'call' | 'options'>,
+  { call, options: { inTransaction } }: Pick<CallSlice, 'call' | 'options'>,
 ) {
   const { until } = call
   await step({ inTransaction: (work) => inTransaction(call, work), until })
@@ -132,7 +136,7 @@ async function takeStep(
 }
 
 /** An error is the outcome of its command alone; a bug is logged. */
-async function settle<T>({ logFault }: Call, run: () => Promise<T>) {
+async function settle<T>({ logFault }: EachCall, run: () => Promise<T>) {
   try {
     return await run()
   } catch (cause) {

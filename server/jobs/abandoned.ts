@@ -16,7 +16,7 @@ import { hasNoMembers } from '../features/workspaces/leave.ts'
 
 const INTERVAL_MS = 3_600_000
 
-type PurgeContext = {
+type AbandonedContext = {
   db: Pick<Db, 'use'>
   publisher: EventPublisher
   /** Throws when there is no time for another step. */
@@ -42,7 +42,7 @@ export function createAbandonedPurge(days: number) {
     after: undefined as string | undefined,
   }))
   let [left, finishedAt] = [[...walks], Number.NEGATIVE_INFINITY]
-  return async (context: PurgeContext) => {
+  return async (context: AbandonedContext) => {
     if (days === 0 || performance.now() - finishedAt < INTERVAL_MS) return
     for (let [walk] = left; walk; [walk] = left) {
       context.checkpoint()
@@ -56,7 +56,7 @@ export function createAbandonedPurge(days: number) {
 
 /** Purges the slice after an id. Returns the id to continue after; undefined at the end. */
 async function purgeSlice(
-  { db, publisher, checkpoint, attempt }: PurgeContext,
+  { db, publisher, checkpoint, attempt }: AbandonedContext,
   { table, select, remove }: Purge,
   after: string | undefined,
 ) {

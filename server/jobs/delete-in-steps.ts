@@ -72,7 +72,7 @@ export const reactionsOfOne: Owned = {
 }
 type Owner = { column: 'channel_id' | 'app_id' | 'message_id' | 'topic'; id: string }
 type Position = (string | number)[]
-type Deleted = { count: number; last: Position }
+type DeletedSlice = { count: number; last: Position }
 
 /**
  * Deletes all of these rows, by the places (ctid) where a step has found them. Joined by keys
@@ -87,19 +87,19 @@ export function deleteOwned(context: StepContext, rows: Owned, owner: Owner) {
   })
 }
 
-type Some = Owner & { after: Position; limit: number }
+type OwnedSlice = Owner & { after: Position; limit: number }
 
 function deleteSome(
   db: DbConnection,
   { table, order = [], skipsLocked = false, keptType }: Owned,
-  { column, id, after, limit }: Some,
+  { column, id, after, limit }: OwnedSlice,
 ) {
   const position = db.unsafe(order.join(', '))
   const [first = '', ...rest] = after
   const values = rest.reduce((some, value) => db`${some}, ${value}`, db`${first}`)
   const lastFirst = db.unsafe(order.map((name) => `${name} desc`).join(', '))
   const isOrdered = order.length > 0
-  return db<Deleted[]>`
+  return db<DeletedSlice[]>`
     with found as materialized (
       select ctid ${isOrdered ? db`, ${position}` : db``}
       from ${db(table)}

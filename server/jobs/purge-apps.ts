@@ -18,7 +18,7 @@ import { purgeChannel } from './purge-channels.ts'
 /** How many channels, or users with topics of their own, are looked up at once. */
 const FOUND = 200
 
-type PurgeContext = RetentionContext & {
+type AppPurgeContext = RetentionContext & {
   publisher: EventPublisher
   staging: JobStaging | undefined
 }
@@ -35,7 +35,7 @@ type DeletedApp = { id: string; wasShown: boolean }
  */
 export function createAppPurge() {
   let begun: string | undefined
-  return async (context: PurgeContext) => {
+  return async (context: AppPurgeContext) => {
     await context.db.use(deleteUnfinished)
     const deleted = await context.db.use(selectDeleted)
     const next = deleted.findIndex(({ id }) => id === begun) + 1
@@ -73,7 +73,7 @@ const deleteUnfinished = (db: DbConnection) => db`
     from abandoned
   )`
 
-async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp) {
+async function purgeApp(context: AppPurgeContext, { id: appId, ...app }: DeletedApp) {
   const isEmpty = await purgeChannelsOf(context, appId)
   await purgeStreams(context, appId)
   const owner = { column: 'app_id', id: appId } as const
@@ -96,7 +96,7 @@ async function purgeApp(context: PurgeContext, { id: appId, ...app }: DeletedApp
 }
 
 /** Purges channels, each of which fails alone. Returns whether none is left. */
-async function purgeChannelsOf(context: PurgeContext, appId: string) {
+async function purgeChannelsOf(context: AppPurgeContext, appId: string) {
   const { db, attempt } = context
   let isEmpty = true
   let after = FIRST_ID
@@ -131,7 +131,7 @@ async function purgeChannelsOf(context: PurgeContext, appId: string) {
 }
 
 /** The events of users' own topics, and then the topics. */
-async function purgeStreams(context: PurgeContext, appId: string) {
+async function purgeStreams(context: AppPurgeContext, appId: string) {
   for (;;) {
     const found = await context.db.use(
       (db) => db<{ userId: string }[]>`
@@ -153,7 +153,7 @@ async function purgeStreams(context: PurgeContext, appId: string) {
 }
 
 const eventsOfTopic = { table: 'events', order: ['"offset"'] }
-const purgeTopic = (context: PurgeContext, topic: string) =>
+const purgeTopic = (context: AppPurgeContext, topic: string) =>
   deleteOwned(context, eventsOfTopic, { column: 'topic', id: topic })
 
 type Remove = (db: DbConnection, limit: number) => PromiseLike<{ count: number }>
@@ -188,7 +188,7 @@ const lastRowsOf = (appId: string): Remove[] => [
 
 /** Users of a deleted app also leave the push provider. */
 function removeUsers(
-  context: PurgeContext,
+  context: AppPurgeContext,
   { appId, wasShown }: { appId: string } & Pick<DeletedApp, 'wasShown'>,
 ) {
   const { publisher, staging } = context
@@ -207,7 +207,7 @@ function removeUsers(
   })
 }
 
-type SomeUsers = Some & { after: string }
+type SomeUsers = AppSlice & { after: string }
 type RemovedUser = { userId: string }
 
 const deleteUsers = (db: Tx, { appId, after, limit }: SomeUsers) => db<RemovedUser[]>`
@@ -227,10 +227,10 @@ const deleteUsers = (db: Tx, { appId, after, limit }: SomeUsers) => db<RemovedUs
   from found
   order by id`
 
-type Some = { appId: string; limit: number }
+type AppSlice = { appId: string; limit: number }
 
 /** Removes what keys and users did. What the operator did is kept. */
-const removeEntries = (db: DbConnection, { appId, limit }: Some) =>
+const removeEntries = (db: DbConnection, { appId, limit }: AppSlice) =>
   deleteEntries(
     db,
     db`

@@ -12,7 +12,7 @@ import type { BatchSize } from './batch-size.ts'
 
 const INTERVAL_MS = 3_600_000
 
-type RetentionContext = {
+type MessageRetentionContext = {
   db: Pick<Db, 'use'>
   publisher: EventPublisher
   /** Throws when there is no time for another step. */
@@ -34,7 +34,7 @@ type Walk = { after?: string | undefined; finishedAt?: number }
 export function createMessageRetention() {
   const walks = new Map<string, Walk>()
   let lastAppId = ''
-  const expireInApp = async (context: RetentionContext, retention: Retention) => {
+  const expireInApp = async (context: MessageRetentionContext, retention: Retention) => {
     const walk = walks.get(keyOf(retention)) ?? {}
     if (walk.finishedAt !== undefined && performance.now() - walk.finishedAt < INTERVAL_MS) return
     lastAppId = retention.appId
@@ -46,7 +46,7 @@ export function createMessageRetention() {
     } while (after !== undefined)
     walks.set(keyOf(retention), { finishedAt: performance.now() })
   }
-  return async (context: RetentionContext) => {
+  return async (context: MessageRetentionContext) => {
     const retentions = await context.db.use(selectRetentions)
     const keys = new Set(retentions.map(keyOf))
     for (const key of walks.keys()) {
@@ -71,7 +71,7 @@ const selectRetentions = (db: Tx) => db<Retention[]>`
 
 /** Returns the id to continue after; undefined at the end. */
 async function expireInSlice(
-  context: RetentionContext,
+  context: MessageRetentionContext,
   retention: Retention,
   after: string | undefined,
 ) {
@@ -106,7 +106,7 @@ const selectChannels = (db: Tx, { appId, days, slice }: RetentionSlice) => db<Id
   ) oldest
   where oldest.created_at < now() - ${days} * interval '1 day'`
 
-async function expireInChannel(context: RetentionContext, retention: Retention, id: string) {
+async function expireInChannel(context: MessageRetentionContext, retention: Retention, id: string) {
   const { db, publisher, batch, checkpoint } = context
   const { appId, days } = retention
   const step = () => {

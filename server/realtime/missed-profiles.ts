@@ -107,7 +107,7 @@ export class MissedProfiles {
   /** Returns the keys of those whose change was sent. */
   async #sendChanged(since: number) {
     const sent: string[] = []
-    let after: ChangedUser | undefined
+    let after: ChangedProfile | undefined
     do {
       const from = after
       const milliseconds = performance.now() - since
@@ -136,13 +136,13 @@ export class MissedProfiles {
 }
 
 type Profile = UserRef & { name: string; image: string | null; version: number }
-type ChangedUser = Profile & { changedAt: string }
+type ChangedProfile = Profile & { changedAt: string }
 /** A change that is no longer recent has been tried for long enough. */
 type LostUser = Profile & { isRecent: boolean }
-type ChangedQuery = { milliseconds: number; from: ChangedUser | undefined }
+type ChangedQuery = { milliseconds: number; from: ChangedProfile | undefined }
 
 /** The next of those who changed in the last milliseconds, in the order of their changes. */
-const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<ChangedUser[]>`
+const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<ChangedProfile[]>`
   select
     u.app_id, u.id as user_id, u.display_name as name, u.image,
     ${profileVersion(db)} as version,

@@ -16,7 +16,7 @@ type TopicItem = { offset: number; envelope: Envelope }
 /** How many deliveries may wait for a subscriber before it is disconnected. */
 const MAX_QUEUED = 2_000
 
-type TopicOptions = {
+type TrpcTopicOptions = {
   token: string
   signal: AbortSignal | undefined
   /** The recoveries of its socket. */
@@ -28,7 +28,15 @@ type TopicOptions = {
 /** Subscribes to one topic for tRPC: its publications as an async iterable. */
 export async function* subscribeToTopic(
   node: RealtimeNode,
-  { token, topic, since, lastEventId, signal, recoveries, onRecovered }: TopicInput & TopicOptions,
+  {
+    token,
+    topic,
+    since,
+    lastEventId,
+    signal,
+    recoveries,
+    onRecovered,
+  }: TopicInput & TrpcTopicOptions,
 ): AsyncGenerator<TopicItem> {
   const claims = await node.tokens.verify('ws', token)
   if ('refusal' in claims) throw new ApiError('INVALID_TOKEN', `The wsToken is ${claims.refusal}`)
@@ -51,7 +59,7 @@ export async function* subscribeToTopic(
   }
 }
 
-type TopicReadOptions = Pick<TopicOptions, 'onRecovered'> & {
+type TopicReadOptions = Pick<TrpcTopicOptions, 'onRecovered'> & {
   subscriber: TrpcSubscriber
   topic: string
   after: number | undefined
@@ -104,7 +112,11 @@ class TrpcSubscriber implements TopicSubscriber, Session {
 
   constructor(
     { appId, userId, generation }: Claims,
-    { topic, recoveries, signal }: Pick<TopicOptions, 'recoveries' | 'signal'> & { topic: string },
+    {
+      topic,
+      recoveries,
+      signal,
+    }: Pick<TrpcTopicOptions, 'recoveries' | 'signal'> & { topic: string },
   ) {
     this.appId = appId
     this.userId = userId

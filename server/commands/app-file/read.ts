@@ -190,10 +190,14 @@ function requireProgress(
   return progress
 }
 
-type Batch = Omit<Progress, 'exportId'> & { header: AppFileHeader; table: string; rows: string[] }
+type RowBatch = Omit<Progress, 'exportId'> & {
+  header: AppFileHeader
+  table: string
+  rows: string[]
+}
 
 /** Returns whether the events have a new epoch. */
-async function storeBatch(db: Tx, { header, table: name, rows, ...progress }: Batch) {
+async function storeBatch(db: Tx, { header, table: name, rows, ...progress }: RowBatch) {
   const table = appTables.find((table) => table.name === name)
   if (!table) throw new Error(`the file has rows of ${name}, which is no table of an app`)
   const { appId } = header

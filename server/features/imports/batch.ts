@@ -25,7 +25,7 @@ import {
 
 /** The outcome for a record. */
 type RecordOutcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
-type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
+type ImportBatch = { appId: string; runId: string; parsed: ParsedRecord[] }
 
 /**
  * Imports the records of a batch, in one transaction and in a number of statements that does not
@@ -34,7 +34,7 @@ type Batch = { appId: string; runId: string; parsed: ParsedRecord[] }
  */
 export async function applyBatch(
   db: Tx,
-  { appId, runId, parsed }: Batch,
+  { appId, runId, parsed }: ImportBatch,
 ): Promise<RecordOutcome[]> {
   const of = <K extends ImportKind>(kind: K) => {
     const ofKind = parsed.filter(({ record }) => record.record === kind)
@@ -90,7 +90,7 @@ const isRepeat = ({ kind, line, verdict }: RecordOutcome, stored: ReadonlySet<nu
 /** Everything that the verdicts depend on, with the ids that records get here. */
 async function readImportFacts(
   db: Tx,
-  { appId, parsed }: Omit<Batch, 'runId'>,
+  { appId, parsed }: Omit<ImportBatch, 'runId'>,
 ): Promise<rules.Facts> {
   const channelId = (id: string) => idOf(appId, 'channel', id)
   const messageId = (id: string) => idOf(appId, 'message', id)

@@ -6,10 +6,10 @@ import { countSilent } from '../tombstones.ts'
 import type { Marker, Thread } from './batch-counters.ts'
 
 export type NewMessage = Message & { appId: string; authorSeq: number }
-type Batch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
+type InsertBatch = { messages: NewMessage[]; threads: Thread[]; markers: Marker[] }
 
 /** Inserts the messages of a batch and makes their updates, in one statement. */
-export function insertMessages(db: Tx, { messages, threads, markers }: Batch) {
+export function insertMessages(db: Tx, { messages, threads, markers }: InsertBatch) {
   const silent = messages.filter((message) => message.silent)
   const streaming = messages.filter((message) => message.streaming)
   const updates = [

@@ -90,13 +90,13 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
   return { collect, leave }
 }
 
-type Turn = { id: string; leaseMs: number }
+type CollectorTurn = { id: string; leaseMs: number }
 
 /**
  * When a pass starts, since when any webhook wants events, and whether this process collects them.
  * All ask for it with each poll: where it is another's, they only read.
  */
-const takeTurn = (db: Pick<Db, 'use'>, turn: Turn) =>
+const takeTurn = (db: Pick<Db, 'use'>, turn: CollectorTurn) =>
   db.use(
     (db) => db<StartRow[]>`
       with wanted as materialized (
@@ -138,7 +138,7 @@ const takeTurn = (db: Pick<Db, 'use'>, turn: Turn) =>
   )
 
 /** Renews the turn of this process. Returns false if it has lost it. */
-async function renewTurn(db: Pick<Db, 'use'>, turn: Turn) {
+async function renewTurn(db: Pick<Db, 'use'>, turn: CollectorTurn) {
   const renewed = await db.use(
     (db) => db`
       update service s
@@ -150,7 +150,7 @@ async function renewTurn(db: Pick<Db, 'use'>, turn: Turn) {
   return renewed.length > 0
 }
 
-const storedTurn = (db: Tx, { id, leaseMs }: Turn) => db`
+const storedTurn = (db: Tx, { id, leaseMs }: CollectorTurn) => db`
   jsonb_build_object(
     'id', ${id}::text,
     'until', clock_timestamp() + ${leaseMs} * interval '1 millisecond'
@@ -160,7 +160,7 @@ const storedTurn = (db: Tx, { id, leaseMs }: Turn) => db`
  * Whether the turn in row `s` is another process's, and not over. A turn that ends too late is from
  * before the clock was set back.
  */
-const isOfAnother = (db: Tx, { id, leaseMs }: Turn) => db`(
+const isOfAnother = (db: Tx, { id, leaseMs }: CollectorTurn) => db`(
   s.value::jsonb ->> 'id' <> ${id}
   and (s.value::jsonb ->> 'until')::timestamptz between clock_timestamp()
     and clock_timestamp() + ${2 * leaseMs} * interval '1 millisecond'

@@ -42,13 +42,13 @@ export function createReplays(sizes = SIZES) {
   return { run }
 }
 
-type Turn = { turnMs: number; sizes: Sizes }
+type ReplayTurn = { turnMs: number; sizes: Sizes }
 
 /**
  * Makes deliveries of the events of an app since a time, those already delivered included. It walks
  * through the app's topics, and the next turn continues where this one ended.
  */
-async function replay(db: Pool, lease: Lease, { turnMs, sizes }: Turn) {
+async function replay(db: Pool, lease: Lease, { turnMs, sizes }: ReplayTurn) {
   const until = performance.now() + turnMs
   const begun = await begin(db, lease)
   if (!begun) return
