@@ -89,8 +89,7 @@ export class Outbox {
     await this.#load()
     if (owner !== this.#journal.owner) return
     this.#isLoaded = true
-    if (this.#isPaused) this.#tabs.leave()
-    else this.#tabs.apply()
+    if (!this.#isPaused) this.#tabs.apply()
   }
 
   /** The entries of a channel, in the order they were made. */

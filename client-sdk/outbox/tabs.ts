@@ -43,7 +43,6 @@ export class Tabs {
   join(name: string | undefined) {
     const isJoined = this.#channel && name === this.#name
     this.#name = name
-    this.hasLeft = false
     if (name === undefined || isJoined) return
     this.#channel?.close()
     this.#channel = openChannel(name)
@@ -72,6 +71,7 @@ export class Tabs {
 
   /** Asks to be the tab that sends. A hidden one may be suspended with its lock. */
   apply() {
+    this.hasLeft = false
     if (this.isSender && !isVisible()) return this.#elect()
     this.#release?.()
     this.#request(isVisible())
