@@ -17,10 +17,10 @@ const APART_MS = 200
 type Waiting = { pid: number; since: string }
 
 /**
- * Returns a function that ends the sessions of this service that wait for the rest of what their
- * client sends, with all the locks of their transaction. A connection that falls silent between the
- * execution of a statement and its Sync leaves such a session behind, and none of PostgreSQL's
- * timeouts applies to it: it is not idle, and its statement is done.
+ * `end` ends the sessions of this service that wait for the rest of what their client sends, with
+ * all the locks of their transaction. A connection that falls silent between the execution of a
+ * statement and its Sync leaves such a session behind, and none of PostgreSQL's timeouts applies to
+ * it: it is not idle, and its statement is done.
  *
  * No session is ended by the first look that finds it: when the clock is set forward, those that
  * wait for a moment seem to have waited for long.
