@@ -7,7 +7,7 @@ import {
   useMessages,
   useUnread,
 } from '@parley/client/react'
-import { act, createElement, StrictMode } from 'react'
+import { act, createElement, StrictMode, useEffect } from 'react'
 import { createRoot } from 'react-dom/client'
 import { renderToString } from 'react-dom/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -19,12 +19,13 @@ import { useSharedWorld } from '../support/world.ts'
 const world = useSharedWorld()
 const window = useDom({ acts: true })
 
-let renders = 0
+/** What the page has shown, as JSON: an entry for each time that React has committed it. */
+const commits: string[] = []
 function Conversation({ channelId }: { channelId: string }) {
-  const { items, status } = useMessages(channelId)
-  const { items: channels, totalUnread } = useChannels({ type: 'group' })
+  const [messages, list] = [useMessages(channelId), useChannels({ type: 'group' })]
+  const [{ items, status }, { items: channels, totalUnread }] = [messages, list]
   const [connection, me, unread] = [useConnection(), useMe(), useUnread()]
-  renders += 1
+  useEffect(() => void commits.push(JSON.stringify([messages, list, connection, me, unread])))
   const texts = `[${items.map(({ text }) => text)}]`
   const listed = `[${channels.map(({ unreadCount }) => unreadCount)}]`
   const counts = [listed, totalUnread, unread.total]
@@ -58,9 +59,10 @@ test('hooks follow the stores, and mounting twice in StrictMode opens one socket
     patient,
   )
   expect(proxy.sockets).toBe(1)
-  const before = renders
+  const before = commits.length
   await act(async () => void (await chat.api.users.list()))
-  expect(renders).toBe(before)
+  const since = commits.slice(before - 1)
+  expect(since.filter((commit, index) => commit === since[index - 1])).toEqual([])
 })
 
 test('on a server, hooks render initial snapshots and make no requests', async () => {
