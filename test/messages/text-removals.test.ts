@@ -130,7 +130,8 @@ test('a killed removal of a text goes on where it was, and shows it to nobody', 
     const ended = await world().db`
       select pg_terminate_backend(pid)
       from pg_stat_activity
-      where application_name = 'parley-test-elsewhere'`
+      where datname = current_database()
+        and application_name = 'parley-test-elsewhere'`
     expect(ended.length).toBeGreaterThan(0)
     await killed.stop()
     await pass
