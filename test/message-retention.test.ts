@@ -5,7 +5,7 @@ import { createMessageRetention } from '@parley/server/jobs/retained-messages'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { cleanupElsewhere, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
-import { withoutCleanup } from './support/locks.ts'
+import { whileLocked, withoutCleanup } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -55,6 +55,19 @@ test('a message that is deleted together with its replies counts no replies', as
   await cleanupElsewhere(world()).pass()
   const { messages } = await ana.messages.list({ channelId, since_seq: 0 })
   expect(messages.map(({ replyCount }) => replyCount)).toEqual([0, 0, 0])
+})
+
+test('messages that an app wants to keep meanwhile stay', async () => {
+  const { appId, channelId, keepFor, left } = await appWithMessage('Changed', 8)
+  await keepFor(7)
+  await whileLocked(world(), channelId, async (waitFor) => {
+    const passed = cleanupElsewhere(world()).pass()
+    await waitFor(1)
+    await keepFor(9)
+    return [passed] as const // it ends after the lock
+  }).then(([passed]) => passed)
+  expect(await left()).toBe(1)
+  await world().operator.apps.delete({ appId })
 })
 
 test('messages that are to be kept for a shorter time go with the next cleanup', async () => {

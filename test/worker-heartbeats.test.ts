@@ -14,10 +14,10 @@ const { sendsOf, heartbeats } = staging
 test('a process that runs jobs says of all its workers that they live', async () => {
   const { db } = staging.current().world
   await staging.startNode({ timings: { heartbeatMs: 1_000 } })
-  // A pool and its workers: one for the cleanup, ten for previews and four for pushes.
+  // Pools and workers: one for the cleanup, ten for previews, and four each for pushes and users.
   await until(async () => {
     const [row] = await db<{ count: number }[]>`select count(*)::int from job_workers`
-    return row?.count === 3 + 15
+    return row?.count === 4 + 19
   })
 })
 

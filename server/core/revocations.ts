@@ -1,9 +1,9 @@
 /**
- * No longer valid: all tokens of a user minted so far, known facts of an API key, or those of an
- * app, whose sockets end too if it `isClosed` now.
+ * No longer valid: the tokens of a user before a generation, or all of them; known facts of an API
+ * key; or those of an app, whose sockets end too if it `isClosed` now.
  */
 export type Revoked =
-  | { appId: string; userId: string }
+  | { appId: string; userId: string; generation?: number }
   | { keyHash: string }
   | { appId: string; isClosed: boolean }
 export type Revocations = ReturnType<typeof createRevocations>

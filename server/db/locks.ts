@@ -7,6 +7,7 @@ export const locks = {
   demoApp: 7_305_219,
   release: 7_305_220,
   metrics: 7_305_221,
+  pushToken: 7_305_222,
 }
 
 /**

@@ -113,9 +113,10 @@ export const lockWorkspace = (db: Tx, { appId, id }: { appId: string; id: string
   for update`
 
 /** Deletes a locked workspace and its invites, unless it has members or channels. */
-export const deleteIfAbandoned = (db: Tx, id: string) => db`
+export const deleteIfAbandoned = (db: Tx, id: string, mayDelete = db`true`) => db`
   delete from workspaces w
   where w.id = ${id}
+    and ${mayDelete}
     and ${hasNoMembers(db)}
     and not exists (
       select

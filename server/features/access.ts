@@ -112,12 +112,14 @@ export const lockChannels = (
   for no key update ${mayWait ? db`` : db`skip locked`}`
 
 /** A channel without a check of rights: for the backend and the erasure of users, once locked. */
-export const selectChannel = (db: Tx, appId: string, channelId: string) => db<ChannelRow[]>`
-  select *
-  from channels
-  where id = ${channelId}
-    and app_id is not distinct from ${appId}
-    and deleted_at is null`
+export const selectChannel = (db: Tx, appId: string, channelId: string, isWanted = db`true`) =>
+  db<ChannelRow[]>`
+    select *
+    from channels
+    where id = ${channelId}
+      and app_id is not distinct from ${appId}
+      and deleted_at is null
+      and ${isWanted}`
 
 type ReadableChannel = { lastSeq: number; memberCount: number; frozen: boolean | null }
 type AccessQuery = { channelId: string; cursor: string | undefined }

@@ -4,6 +4,7 @@ import type { WriteContext } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import { type Implements, implement } from '../core/operation.ts'
 import { tokenRevoked } from '../core/refusals.ts'
+import { locks } from '../db/locks.ts'
 import type { DeviceRow } from '../db/rows.ts'
 
 type DeviceInput = Input<typeof contract.devices.create>
@@ -12,6 +13,7 @@ type KnownDevice = Registration & { id: string; isSameDevice: boolean }
 
 const create = implement(contract.devices.create, async (ctx, device) => {
   await lockOwner(ctx)
+  await lockToken(ctx, device)
   const known = await lockKnown(ctx, device)
   const { userId } = ctx.caller
   // The same device of the same user keeps its row. Otherwise the row with the same token is taken
@@ -108,6 +110,12 @@ async function lockOwner({ db, caller: { appId, userId } }: WriteContext<'user'>
       and deleted_at is null
     for no key update`
   if (!owner) throw tokenRevoked()
+}
+
+/** Locks a token, which may have no row yet: of users who register it at once, the last has it. */
+async function lockToken({ db, caller: { appId } }: WriteContext<'user'>, { token }: DeviceInput) {
+  const key = `${appId} ${token}`
+  await db`select pg_advisory_xact_lock(${locks.pushToken}, hashtext(${key}))`
 }
 
 /** Locks, in order, the rows with the same token, and those of the same device of the same user. */

@@ -37,15 +37,16 @@ const create = implement(
 const revoke = implement(contract.tokens.revoke, async (ctx, { userId }) => {
   const { db, caller, services } = ctx
   const { appId } = caller
-  const revoked = await db`
+  const [revoked] = await db<{ generation: number }[]>`
     update users
     set token_generation = token_generation + 1
     where app_id = ${appId}
       and id = ${userId}
-      and deleted_at is null`
-  if (revoked.count === 0) throw userNotFound()
+      and deleted_at is null
+    returning token_generation as generation`
+  if (!revoked) throw userNotFound()
   noteAct(ctx, { operation: 'tokens.revoke', target: { userId } })
-  ctx.afterCommit(() => services.revocations.publish({ appId, userId }))
+  ctx.afterCommit(() => services.revocations.publish({ appId, userId, ...revoked }))
   return { success: true }
 })
 

@@ -82,10 +82,10 @@ const purgesAfter = (days: number): Purge[] => [
       from channels c
       where ${isWithin(db, slice)}
         and ${isAbandonedChannel(db)}
-        and greatest(last_activity_at, updated_at) < now() - ${days} * interval '1 day'
+        and ${isChannelUnchanged(db, days)}
         and ${isOfShownApp(db)}
       order by id`,
-    remove: removeChannel,
+    remove: (ctx, found) => removeChannel(ctx, found, days),
   },
   {
     table: 'workspaces',
@@ -94,12 +94,12 @@ const purgesAfter = (days: number): Purge[] => [
       from workspaces w
       where ${isWithin(db, slice)}
         and ${hasNoMembers(db)}
-        and updated_at < now() - ${days} * interval '1 day'
+        and ${isUnchanged(db, days)}
         and ${isOfShownApp(db)}
       order by id`,
     remove: async (ctx, found) => {
       await lockWorkspace(ctx.db, found)
-      await deleteIfAbandoned(ctx.db, found.id)
+      await deleteIfAbandoned(ctx.db, found.id, isUnchanged(ctx.db, days))
     },
   },
 ]
@@ -113,9 +113,17 @@ const isOfShownApp = (db: Tx) => db`
       and num_nulls(a.deleted_at) = 1
   )`
 
-async function removeChannel(ctx: Transaction, { appId, id }: Abandoned) {
-  await lockChannels(ctx.db, appId, [id])
-  const [channel] = await selectChannel(ctx.db, appId, id)
-  // Somebody may have joined it meanwhile.
+const isUnchanged = (db: Tx, days: number) => db`updated_at < now() - ${days} * interval '1 day'`
+
+const isChannelUnchanged = (db: Tx, days: number) => db`(
+  ${isUnchanged(db, days)}
+  and last_activity_at < now() - ${days} * interval '1 day'
+)`
+
+async function removeChannel(ctx: Transaction, { appId, id }: Abandoned, days: number) {
+  const { db } = ctx
+  await lockChannels(db, appId, [id])
+  const [channel] = await selectChannel(db, appId, id, isChannelUnchanged(db, days))
+  // Somebody may have joined or changed it meanwhile.
   if (channel?.memberCount === 0) markDeleted(ctx, asLocked(channel))
 }

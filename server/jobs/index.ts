@@ -36,7 +36,7 @@ export type JobsOptions = {
 }
 
 /** How many jobs each queue runs at once. They mostly wait for other sites or for the provider. */
-const CONCURRENCY = { previews: 10, push: 4 }
+const CONCURRENCY = { previews: 10, push: 4, subscribers: 4 }
 
 /**
  * Runs background jobs in this process. Returns a function that stops this: jobs in progress
@@ -58,7 +58,9 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   for (const [name, concurrency] of Object.entries(CONCURRENCY)) {
     const taskList = taskListOf(name, { handlers, timings, metrics, log })
     if (Object.keys(taskList).length === 0) continue
-    runners.push(queue.runTasks({ concurrency, taskList, localQueue: { size: concurrency } }))
+    // Fetched together, jobs of one of graphile-worker's named queues would run side by side.
+    const together = name === 'subscribers' ? {} : { localQueue: { size: concurrency } }
+    runners.push(queue.runTasks({ concurrency, taskList, ...together }))
   }
   const stopHeartbeat = startHeartbeat({ db, queue, timings, metrics, log })
   const stopCleanups = scheduleCleanups({ db, timings, log })

@@ -108,7 +108,7 @@ const selectChannels = (db: Tx, { appId, days, slice }: RetentionSlice) => db<Id
 
 async function expireInChannel(context: MessageRetentionContext, retention: Retention, id: string) {
   const { db, publisher, batch, checkpoint } = context
-  const { appId, days } = retention
+  const { appId } = retention
   const step = () => {
     checkpoint()
     return batch.run((limit) =>
@@ -117,7 +117,7 @@ async function expireInChannel(context: MessageRetentionContext, retention: Rete
           await lockChannels(ctx.db, appId, [id])
           const [channel] = await selectChannel(ctx.db, appId, id)
           if (!channel) return 0
-          const expired = await selectExpired(ctx.db, { channelId: id, days, limit })
+          const expired = await selectExpired(ctx.db, { appId, channelId: id, limit })
           await tombstone(ctx, asLocked(channel), expired)
           return expired.length
         }),
@@ -127,10 +127,13 @@ async function expireInChannel(context: MessageRetentionContext, retention: Rete
   while ((await step()) > 0);
 }
 
-type ExpiredQuery = { channelId: string; days: number; limit: number }
+type ExpiredQuery = { appId: string; channelId: string; limit: number }
 
-/** Selects messages that are too old, oldest first. Seqs follow the times, as far as it matters. */
-const selectExpired = (db: Tx, { channelId, days, limit }: ExpiredQuery) => db<DatedMessage[]>`
+/**
+ * Selects messages that are too old by the app's setting of now, oldest first. Seqs follow the
+ * times, as far as it matters.
+ */
+const selectExpired = (db: Tx, { appId, channelId, limit }: ExpiredQuery) => db<DatedMessage[]>`
   select oldest.*, clock_timestamp() as now
   from (
     select *
@@ -140,5 +143,9 @@ const selectExpired = (db: Tx, { channelId, days, limit }: ExpiredQuery) => db<D
     order by msg.seq
     limit ${limit}
   ) oldest
-  where oldest.created_at < now() - ${days} * interval '1 day'
+  where oldest.created_at < now() - (
+    select a.message_retention_days * interval '1 day'
+    from apps a
+    where a.id = ${appId}
+  )
   order by oldest.seq`

@@ -52,7 +52,7 @@ export type Handlers = {
 
 type TaskSettings = {
   /** Queues run side by side: a slow one does not delay the other. */
-  queue: 'previews' | 'push'
+  queue: 'previews' | 'push' | 'subscribers'
   /** How many staged jobs become one job of the queue. */
   batchSize: number
   /** The age at which a job is given up. */
@@ -67,9 +67,13 @@ export const taskSettings: Record<QueuedTask, TaskSettings> = {
   'push-reaction': { queue: 'push', batchSize: 50, maxAgeSeconds: PUSH_USEFUL },
   'push-invite': { queue: 'push', batchSize: 1, maxAgeSeconds: PUSH_USEFUL },
   'push-event': { queue: 'push', batchSize: 100, maxAgeSeconds: PUSH_USEFUL },
-  subscriber: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
-  'subscriber-removal': { queue: 'push', batchSize: 1, maxAgeSeconds: Number.POSITIVE_INFINITY },
-  device: { queue: 'push', batchSize: 1, maxAgeSeconds: 24 * HOUR },
+  subscriber: { queue: 'subscribers', batchSize: 1, maxAgeSeconds: 24 * HOUR },
+  'subscriber-removal': {
+    queue: 'subscribers',
+    batchSize: 1,
+    maxAgeSeconds: Number.POSITIVE_INFINITY,
+  },
+  device: { queue: 'subscribers', batchSize: 1, maxAgeSeconds: 24 * HOUR },
 }
 
 /** The messages that jobs are about: operators look for these in the log. */

@@ -177,7 +177,11 @@ function followRevocations({
   let isFromOtherNode = false
   const stop = revocations.subscribe((revoked) => {
     if ('userId' in revoked) {
-      for (const session of sessions.of(revoked)) session.close(closings.forced)
+      // The note may arrive after a connect with a token that is newer.
+      const { generation = Number.POSITIVE_INFINITY } = revoked
+      for (const session of sessions.of(revoked)) {
+        if (session.generation < generation) session.close(closings.forced)
+      }
     }
     if ('isClosed' in revoked && revoked.isClosed) {
       for (const session of sessions.ofApp(revoked.appId)) session.close(closings.forced)

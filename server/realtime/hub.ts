@@ -156,9 +156,12 @@ export class Hub {
   async recheck({ appId, userId }: UserRef, names: string[]) {
     for (const some of inChunks(names, TOPICS_PER_TURN)) {
       const requests = some.map((topic) => ({ appId, userId, topic, since: null }))
+      // Those that begin meanwhile read rights of their own, which may be newer.
+      const known = some.map((topic) => this.topics.get(topic)?.subscriptions.of(userId) ?? [])
       const grants = await this.log.authorise(requests)
-      for (const [index, name] of some.entries()) {
-        if (!grants[index]) this.topics.get(name)?.endFor(userId, 'no longer allowed')
+      for (const [index, subscriptions] of known.entries()) {
+        if (grants[index]) continue
+        for (const subscription of subscriptions) subscription.end('no longer allowed')
       }
     }
   }

@@ -65,10 +65,16 @@ export function createReconciliation(options: ReconciliationOptions) {
   const closeRevoked = async () => {
     const users = sessions.users()
     for (const some of inChunks(users, USERS_PER_STATEMENT)) {
+      // A session that begins meanwhile, or gets another token, may be newer than the answer.
+      const known = some.map((user) =>
+        sessions.of(user).map((session) => ({ session, generation: session.generation })),
+      )
       const generations = await db.use((db) => selectGenerations(db, some))
-      for (const [index, user] of some.entries()) {
-        const revoked = sessions.of(user).filter((each) => each.generation !== generations[index])
-        for (const session of revoked) session.close(closings.forced)
+      for (const [index, current] of generations.entries()) {
+        for (const { session, generation } of known[index] ?? []) {
+          const isRevoked = generation !== current && generation === session.generation
+          if (isRevoked) session.close(closings.forced)
+        }
       }
     }
   }

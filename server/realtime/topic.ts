@@ -131,10 +131,6 @@ export class Topic {
     for (const subscription of this.subscriptions) subscription.end(reason)
   }
 
-  endFor(userId: string, reason: EndReason) {
-    for (const subscription of this.subscriptions.of(userId)) subscription.end(reason)
-  }
-
   #deliverEarly() {
     if (this.deliveredOffset === null) return
     let next = this.#early.get(this.deliveredOffset + 1)
@@ -230,6 +226,7 @@ export class Subscription {
   }
 
   end(reason: EndReason) {
+    if (this.isOver) return
     this.leave()
     this.subscriber.subscriptionEnded(this.topic.name, reason)
   }

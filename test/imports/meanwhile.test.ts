@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { ImportRecord } from '@parley/client/server'
 import { limits } from '@parley/contract'
 import { selectChannelFacts, selectUserFacts } from '@parley/server/features/imports/facts'
@@ -36,6 +37,20 @@ test('a channel that its file has twice is refused once, by its first line', asy
   expect((await running).body.refusals).toEqual([
     { line: 3, reason: 'memberIds: the two have a direct message already' },
   ])
+})
+
+test('a lease from before the clock was set back keeps no import out', async () => {
+  const { db, url, operator } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Set back' })
+  const until = (interval: string) => db`
+    insert into imports as i (app_id, run_id, leased_until)
+    values (${appId}, ${randomUUID()}, clock_timestamp() + ${interval}::interval)
+    on conflict (app_id) do update set leased_until = excluded.leased_until`
+  const run = () => importInto({ url, apiKey }, [user('ana')])
+  await until('1 minute')
+  expect(await refusal(run())).toMatchObject({ code: 'RATE_LIMITED' })
+  await until('1 hour')
+  expect((await run()).imported.users).toBe(1)
 })
 
 test('an import keeps others of its app out for as long as it takes', async () => {

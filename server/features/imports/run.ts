@@ -153,7 +153,10 @@ function withoutFuture(parsed: ParsedRecord[], now: string) {
 
 const { leaseSeconds } = limits.imports
 
-/** One import of an app runs at a time, whichever server it runs on. */
+/**
+ * One import of an app runs at a time, whichever server it runs on. A lease with more time left
+ * than any is given was taken before the clock was set back.
+ */
 async function takeLease(db: Tx, appId: string, runId: string) {
   const [taken] = await db`
     insert into imports as i (app_id, run_id, leased_until)
@@ -161,6 +164,7 @@ async function takeLease(db: Tx, appId: string, runId: string) {
     on conflict (app_id) do update
     set run_id = excluded.run_id, leased_until = excluded.leased_until
     where i.leased_until < clock_timestamp()
+      or i.leased_until > clock_timestamp() + ${2 * leaseSeconds} * interval '1 second'
     returning i.run_id`
   if (!taken) throw otherImport()
 }

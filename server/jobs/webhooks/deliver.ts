@@ -5,15 +5,8 @@ import type { Metrics } from '../../core/metrics.ts'
 import { joinRemoval, shownEnvelope } from '../../core/text-removals.ts'
 import type { Db } from '../../db/client.ts'
 import type { Timings } from '../timings.ts'
-import {
-  type Lease,
-  markDelivering,
-  markFailing,
-  recordAttempt,
-  selectCandidates,
-  selectFurther,
-  WINDOW,
-} from './leases.ts'
+import { markDelivering, markFailing } from './failing.ts'
+import { type Lease, recordAttempt, selectCandidates, selectFurther, WINDOW } from './leases.ts'
 import { afterFailure, type Candidate, groupsOf, isPersistent, type NextTry } from './line.ts'
 import type { Replays } from './replay.ts'
 import { bodyOf, type DeliveryOutcome, failure, type LoggedEvent, post } from './request.ts'
@@ -95,21 +88,22 @@ type DeliveryAttempt = { lease: Lease; candidate: Candidate; health: Health }
 /** Tries one delivery once, and stores the outcome. Returns true if the next ones may follow. */
 async function deliver(context: DeliverContext, { lease, candidate, health }: DeliveryAttempt) {
   const { db, timings, metrics } = context
-  const outcome = await send(context, { lease, candidate })
-  if (outcome === undefined) {
+  const sent = await send(context, { lease, candidate })
+  if (sent === undefined) {
     health.isOver = true
     return false
   }
+  const { url, outcome } = sent
   const attempts = candidate.attempts + 1
   const next = nextTry(outcome, { attempts, unitMs: timings.backOffMs })
-  await recordAttempt(db, { lease, candidate, outcome, next })
+  await recordAttempt(db, { lease, candidate, url, outcome, next })
   const isFinal = next.status === 'delivered' || next.status === 'failed'
   metrics.webhookDeliveries.inc({ outcome: isFinal ? next.status : 'put_off' })
   if (outcome.isDelivered) {
     if (health.isFailing) await markDelivering(db, lease)
     health.isFailing = false
   } else if (outcome !== EXPIRED) {
-    await recordFailure(context, { lease, candidate, health }, outcome)
+    await recordFailure(context, { lease, candidate, health }, sent)
   }
   return outcome.isDelivered || next.status === 'failed'
 }
@@ -117,21 +111,26 @@ async function deliver(context: DeliverContext, { lease, candidate, health }: De
 /** Nothing is left to send; the receiver has not failed. */
 const EXPIRED = failure('its event is not kept any more')
 
+/** What became of a request to a URL, which may not be the webhook's any more. */
+type Sent = { url: string; outcome: DeliveryOutcome }
+
 /** Returns undefined if the webhook is no longer leased by this process. */
-async function send({ db, request, signal, timings, log }: DeliverContext, delivery: SentAttempt) {
+async function send(context: DeliverContext, delivery: SentAttempt): Promise<Sent | undefined> {
+  const { db, request, signal, timings, log } = context
   const { lease, candidate } = delivery
   const [row] = await selectSendable(db, delivery)
   if (!row) return undefined
   const { url, secrets } = row
   try {
     const body = bodyFor(delivery, row)
-    if (body === undefined) return EXPIRED
+    if (body === undefined) return { url, outcome: EXPIRED }
     const options = { request, signal, timeoutMs: timings.webhookTimeoutMs }
-    return await post({ url, id: candidate.headerId, body, secrets }, options)
+    const outcome = await post({ url, id: candidate.headerId, body, secrets }, options)
+    return { url, outcome }
   } catch (error) {
     signal.throwIfAborted()
     log.error({ err: error, webhookId: lease.id }, 'webhook delivery failed because of a bug')
-    return failure('internal error')
+    return { url, outcome: failure('internal error') }
   }
 }
 type SentAttempt = Pick<DeliveryAttempt, 'lease' | 'candidate'>
@@ -184,7 +183,7 @@ type Delivered = { status: 'delivered'; pauseMs: 0 }
 async function recordFailure(
   { db, log, metrics }: DeliverContext,
   { lease, candidate, health }: DeliveryAttempt,
-  { isGone, error }: DeliveryOutcome,
+  { url, outcome: { isGone, error } }: Sent,
 ) {
   const facts = { app: lease.appId, webhookId: lease.id, error }
   if (!health.isFailing) log.warn(facts, 'webhook failing')
@@ -192,7 +191,7 @@ async function recordFailure(
   if (health.isFailing && !mayDisable) return
   if (!health.isFailing) health.isOver = true
   health.isFailing = true
-  const reason = await markFailing(db, lease, { isGone, isPersistent: mayDisable })
+  const reason = await markFailing(db, lease, { url, isGone, isPersistent: mayDisable })
   if (reason === undefined) return
   health.isOver = true
   metrics.webhooksDisabled.inc({ reason })

@@ -169,15 +169,21 @@ const candidateColumns = (db: Tx) => db`
 type Attempt = {
   lease: Lease
   candidate: Pick<Candidate, 'id' | 'dueAt'>
+  /** Where it was sent. */
+  url: string
   outcome: DeliveryOutcome
   next: NextTry | { status: 'delivered'; pauseMs: 0 }
 }
 
 /**
  * Stores the outcome of an attempt, if the lease is still this worker's. If the delivery was to be
- * sent again since, it still will be, whatever the outcome.
+ * sent again since, it still will be, whatever the outcome; so it will be if it failed at a URL
+ * that the webhook has no more.
  */
-export const recordAttempt = (db: Pick<Db, 'use'>, { lease, candidate, outcome, next }: Attempt) =>
+export const recordAttempt = (
+  db: Pick<Db, 'use'>,
+  { lease, candidate, url, outcome, next }: Attempt,
+) =>
   db.use(
     (db) => db`
       update webhook_deliveries wd
@@ -194,51 +200,6 @@ export const recordAttempt = (db: Pick<Db, 'use'>, { lease, candidate, outcome, 
           from webhooks wh
           where wh.id = wd.webhook_id
             and wh.leased_by = ${lease.leasedBy}
+            and (wh.url = ${url} or ${outcome.isDelivered})
         )`,
   )
-
-export const markDelivering = (db: Pick<Db, 'use'>, { id }: Lease) =>
-  db.use(
-    (db) => db`
-      update webhooks
-      set failing_since = null
-      where id = ${id}
-        and failing_since is not null`,
-  )
-
-type Failing = { isGone: boolean; isPersistent: boolean }
-type Disabled = { enabled: boolean; disabledReason: 'failing' | 'gone' | null }
-
-/** Notes a failure, and disables a webhook that is gone or has failed for too long. */
-export async function markFailing(
-  db: Pick<Db, 'use'>,
-  { id }: Lease,
-  { isGone, isPersistent }: Failing,
-) {
-  const [row] = await db.use(
-    (db) => db<Disabled[]>`
-      with verdict as (
-        select
-          wh.id,
-          case
-            when ${isGone} then 'gone'
-            when ${isPersistent}
-              and wh.failing_since < now() - ${limits.webhooks.failingDays} * interval '1 day'
-              then 'failing'
-          end as reason
-        from webhooks wh
-        where wh.id = ${id}
-          and wh.enabled
-        for no key update
-      )
-      update webhooks wh
-      set
-        failing_since = coalesce(wh.failing_since, now()),
-        enabled = verdict.reason is null,
-        disabled_reason = verdict.reason
-      from verdict
-      where wh.id = verdict.id
-      returning wh.enabled, wh.disabled_reason`,
-  )
-  return row?.disabledReason ?? undefined
-}

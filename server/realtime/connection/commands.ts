@@ -194,7 +194,7 @@ async function refresh(connection: Connection, command: CommandOf<'refresh'>) {
   const generation = await node.generation(claims)
   if (generation !== claims.generation) return connection.close(closings.invalidToken)
   if (isClosed(connection)) return
-  connection.expireAt(claims.expiresAt)
+  connection.renew(claims)
   connection.reply({
     id: command.id,
     refresh: { client: connection.id, version: limits.apiVersion, ...expiryOf(claims) },

@@ -160,19 +160,19 @@ export class Connection implements Session, TopicSubscriber, BufferedSocket {
   }
 
   /** The connection is a user's from now on. */
-  begin({ appId, userId, generation, expiresAt }: Claims) {
-    this.generation = generation
-    this.appId = appId
-    this.userId = userId
+  begin(claims: Claims) {
+    this.appId = claims.appId
+    this.userId = claims.userId
     this.stage = 'connected'
-    this.expireAt(expiresAt)
+    this.renew(claims)
     this.#pings.start()
   }
 
   /** Closes when the token has expired, after a grace in which the client can refresh it. */
-  expireAt(seconds: number) {
+  renew({ generation, expiresAt }: Claims) {
+    this.generation = generation
     clearTimeout(this.#deadline)
-    const milliseconds = untilExpiry(seconds, this.node.timings)
+    const milliseconds = untilExpiry(expiresAt, this.node.timings)
     this.#deadline = setTimeout(() => this.close(closings.expired), milliseconds)
   }
 

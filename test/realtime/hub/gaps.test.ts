@@ -198,6 +198,23 @@ test('a recheck ends a subscription that is still being answered', async () => {
   expect(ana.ended).toEqual([])
 })
 
+test('a recheck ends no subscription that began or ended after it had begun', async () => {
+  const { hub, memory } = await openHub()
+  const [first, second] = [new Listener('ana'), new Listener('ana')]
+  const { subscription } = await first.join(hub, chat)
+  const answer = memory.hold()
+  memory.excluded.add('ana')
+  const rechecked = hub.recheck(first, [chat])
+  // The user may read the topic again, and subscribes again.
+  memory.excluded.delete('ana')
+  subscription.leave()
+  const joined = second.join(hub, chat)
+  answer()
+  await rechecked
+  expect((await joined).subscription.isOver).toBe(false)
+  expect([first.ended, second.ended]).toEqual([[], []])
+})
+
 test('gaps are counted by the reason of their read: a hint, or a reconciliation', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { cleanupElsewhere } from './support/cleanup.ts'
+import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
+import { useWorld } from './support/world.ts'
+
+const world = useWorld()
+const purge = () => cleanupElsewhere(world(), { purgeEmptyAfterDays: 7 }).pass()
+
+/** Makes the last activity of all channels and workspaces eight days older. */
+async function age() {
+  const { db, appId } = world()
+  await db`
+    update channels
+    set
+      last_activity_at = last_activity_at - interval '8 days',
+      updated_at = updated_at - interval '8 days'
+    where app_id = ${appId}`
+  await db`
+    update workspaces
+    set updated_at = updated_at - interval '8 days'
+    where app_id = ${appId}`
+}
+
+test.each([
+  ['renames', (channelId: string) => world().backend.channels.update({ channelId, name: 'New' })],
+  ['writes to', (channelId: string) => world().backend.messages.send({ channelId, text: 'hi' })],
+])('a channel that a backend %s while it is being purged is kept', async (_, change) => {
+  const { backend, user } = world()
+  const ana = await user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  await ana.members.leave({ channelId })
+  await age()
+  const [changed, purged] = await whileLocked(world(), channelId, async (waitFor) => {
+    const changing = change(channelId)
+    await waitFor(1)
+    const purging = purge()
+    await waitFor(2)
+    return [() => changing, () => purging] as const // they end after the lock
+  })
+  await Promise.all([changed(), purged()])
+  expect((await backend.channels.get({ channelId })).memberCount).toBe(0)
+})
+
+test('a workspace that has changed while it is being purged is kept', async () => {
+  const { user, backend, db } = world()
+  const ana = await user('ana')
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  await ana.workspaces.removeMember({ workspaceId, userId: 'ana' })
+  await age()
+  const purged = await whileRowLocked(
+    world(),
+    (sql) => sql`
+      update workspaces
+      set updated_at = now()
+      where id = ${workspaceId}`,
+    async () => {
+      const purging = purge()
+      await waitingForRows(world(), 1)
+      return () => purging
+    },
+  )
+  await purged()
+  expect(await db`select from workspaces where id = ${workspaceId}`).toHaveLength(1)
+  const { workspaces } = await backend.abandoned.workspaces()
+  expect(workspaces.map(({ id }) => id)).toContain(workspaceId)
+})
