@@ -33,7 +33,7 @@ const internal = [
   ...['isReflected(In|By)', 'isSender', 'currentLoad', 'areFetched'],
   ...['arePinsStale', 'abandonLoads', 'loadWatched', 'loadedStatus', 'pendingReads', 'restorable'],
   ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
-  ...['take(Settings|Count|Read|ReadAnswer|Result|Profile)', 'requestTotal', 'loadIfIdle'],
+  ...['take(Settings|Count|Read|ReadAnswer|Result|Profile|Event)', 'requestTotal', 'loadIfIdle'],
   ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
   ...['isWatched', 'chunks', 'updates', 'topicStatus', 'entriesOf', 'startFetch'],
   ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
@@ -89,7 +89,8 @@ async function compress(path, { text, map, files }) {
   const { code, map: compressed } = await minify(text, {
     module: true,
     ecma: 2022,
-    compress: { passes: 2, inline: 1, reduce_funcs: false, directives: false },
+    // Functions that stand side by side compress better, by 1 %.
+    compress: { passes: 2, inline: 1, reduce_funcs: false, hoist_funs: true, directives: false },
     mangle: false,
     format: { beautify: true, preserve_annotations: true },
     sourceMap: map && { content: map, includeSources: true, url: `${basename(path)}.map` },
