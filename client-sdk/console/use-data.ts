@@ -8,7 +8,7 @@ type Data<T> = { data: T | undefined; problem: Problem | undefined; reload: () =
 type UseDataOptions = {
   /** Loads again when it changes; another key forgets the data of the one before. */
   key: string
-  /** Loads again every so often, while the page is visible. */
+  /** Loads again every so often, while the page is visible and nothing is being loaded. */
   everyMs?: number
 }
 
@@ -19,15 +19,22 @@ export function useData<T>(load: () => Promise<T>, { key, everyMs }: UseDataOpti
   const [round, setRound] = useState(0)
   const newestLoad = useRef(load)
   newestLoad.current = load
+  const isLoading = useRef(false)
   const reload = useCallback(() => setRound((round) => round + 1), [])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round loads again
   useEffect(() => {
     let isCurrent = true
+    isLoading.current = true
     newestLoad.current().then(
-      (data) => isCurrent && setState({ key, data }),
+      (data) => {
+        if (!isCurrent) return
+        isLoading.current = false
+        setState({ key, data })
+      },
       (error) => {
         if (!isCurrent) return
+        isLoading.current = false
         noteFailure(error)
         setState((state) => ({
           ...(state.key === key ? state : { key }),
@@ -43,7 +50,8 @@ export function useData<T>(load: () => Promise<T>, { key, everyMs }: UseDataOpti
   useEffect(() => {
     if (everyMs === undefined) return
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') reload()
+      // A slow answer would never be shown if the next call overtook it.
+      if (document.visibilityState === 'visible' && !isLoading.current) reload()
     }, everyMs)
     return () => clearInterval(timer)
   }, [everyMs, reload])
