@@ -1,24 +1,34 @@
 import { useState } from 'react'
-import { Dialog } from '../playground/dialog.tsx'
+import { Dialog, Refusal } from '../playground/dialog.tsx'
 
 type Props = { title: string; text: string; secret: string; onClose: () => void }
 
-/** Shows something that will not be shown again. */
+/** Shows something that will not be shown again, until a button says that it was seen. */
 export function Secret({ title, text, secret, onClose }: Props) {
-  const [isCopied, setCopied] = useState(false)
-  const copy = () => navigator.clipboard.writeText(secret).then(() => setCopied(true))
+  const [copying, setCopying] = useState<'done' | 'failed'>()
+  const copy = () =>
+    navigator.clipboard.writeText(secret).then(
+      () => setCopying('done'),
+      () => setCopying('failed'),
+    )
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} isDismissible={false} onClose={onClose}>
       <p className="muted">{text}</p>
       <p className="secret">
         <code>{secret}</code>
         {/* Pages without TLS have no clipboard. */}
         {'clipboard' in navigator && (
-          <button type="button" className="button button-quiet button-small" onClick={copy}>
-            {isCopied ? 'Copied' : 'Copy'}
+          <button
+            type="button"
+            className="button button-quiet button-small"
+            data-focus=""
+            onClick={copy}
+          >
+            {copying === 'done' ? 'Copied' : 'Copy'}
           </button>
         )}
       </p>
+      <Refusal refusal={copying === 'failed' ? NOT_COPIED : undefined} />
       <footer>
         <button type="button" className="button" onClick={onClose}>
           Done
@@ -27,3 +37,5 @@ export function Secret({ title, text, secret, onClose }: Props) {
     </Dialog>
   )
 }
+
+const NOT_COPIED = { text: 'The browser did not copy it. Select it and copy it yourself.' }

@@ -2,13 +2,19 @@ import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import { Icon } from './icons.tsx'
 import { stopEscape } from './popover.tsx'
 
-type Props = { title: string; onClose: () => void; children: ReactNode }
+type Props = {
+  title: string
+  /** Whether Escape and a click beside it close it, too: not if that would lose something. */
+  isDismissible?: boolean
+  onClose: () => void
+  children: ReactNode
+}
 
 /**
  * The browser's modal dialog: Escape closes it, and the focus returns. The field that has a
  * `data-focus` has the focus first: React's `autoFocus` comes before the dialog is shown.
  */
-export function Dialog({ title, onClose, children }: Props) {
+export function Dialog({ title, isDismissible = true, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   const pressed = useRef<EventTarget>(null)
   const id = useId()
@@ -24,7 +30,12 @@ export function Dialog({ title, onClose, children }: Props) {
       ref={dialog}
       className="dialog"
       aria-labelledby={id}
-      onCancel={onClose}
+      // Chromium lets a page prevent only the first of two cancel events; others lack `closedby`.
+      closedby={isDismissible ? undefined : 'none'}
+      onCancel={(event) => {
+        if (isDismissible) onClose()
+        else event.preventDefault()
+      }}
       onKeyDown={stopEscape}
       onPointerDown={({ target }) => {
         pressed.current = target
@@ -32,7 +43,7 @@ export function Dialog({ title, onClose, children }: Props) {
       onClick={({ target }) => {
         // A selection that ends on the backdrop is a click on what contains both.
         const isBackdrop = target === dialog.current && pressed.current === target
-        if (isBackdrop) onClose()
+        if (isBackdrop && isDismissible) onClose()
       }}
     >
       <div className="dialog-body">
