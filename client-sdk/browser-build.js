@@ -34,7 +34,7 @@ const internal = [
   ...['arePinsStale', 'abandonLoads', 'loadWatched', 'loadedStatus', 'pendingReads', 'restorable'],
   ...['serverFailures', 'stopWaiting', 'onTrimmed', 'onAccessLost', 'onGapFilled', 'needsRefetch'],
   ...['take(Settings|Count|Read|ReadAnswer|Result|Profile|Event)', 'requestTotal', 'loadIfIdle'],
-  ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered', 'hasGap'],
+  ...['resources', 'catchUp', 'loaderOf', 'onStep', 'hasResponse', 'isRecovered'],
   ...['isWatched', 'chunks', 'updates', 'topicStatus', 'entriesOf', 'startFetch'],
   ...['isElsewhere', 'refusalOf', 'hasLeft', 'isLoggedIn', 'on(Watched|Unwatched|Subscribed)'],
   ...['on(Elected|Left|Sent|Changed|Event|Done|Refused|Restored|Settled)'],

@@ -17,6 +17,12 @@ export type RestoredList = {
   /** Called when they are of another epoch, or of another app. */
   drop: () => void
 }
+/** The part of the snapshots that channels and their records use. */
+export type ChannelSnapshots = {
+  readonly list: RestoredList
+  /** Called when the user may no longer read a channel. */
+  removeRoom: (channelId: string) => void
+}
 /** Shared by the parts of a client. */
 export type ClientContext = SharedContext & {
   /** The part of the channels' records that rooms read and change. */
@@ -51,7 +57,7 @@ export type SharedContext = {
   /** Called when something that is shown has changed: a room, or without an id the list. */
   note: (channelId?: string) => void
   /** The snapshots of what is shown. */
-  keeper: () => { readonly list: RestoredList } | undefined
+  keeper: () => ChannelSnapshots | undefined
   /** Whether somebody watches a room, or the record of its channel. */
   isOpen: (channelId: string) => boolean
   /** Called when nobody watches a room any more. */

@@ -21,8 +21,8 @@ type EventDispatcherOptions = {
 
 /** Passes the server's events on to rooms, other stores and the application's listeners. */
 export class EventDispatcher {
-  /** Whether events of the user's own topic were missed that no load has made up for yet. */
-  hasGap = true
+  /** The last gap in the events of the user's own topic, unless loads have made up for it. */
+  gap: object | undefined = {}
   /** The numbering of the events. */
   #epoch: string | undefined
   /** By user, the event with the newest profile. */
@@ -39,7 +39,7 @@ export class EventDispatcher {
       onSubscribed: ({ isRecovered, position }) => {
         this.#handleEpoch(position.epoch)
         if (isRecovered) return
-        this.hasGap = true
+        this.gap = {}
         // After a backup was restored, versions may be lower than before.
         this.#profiles.clear()
         // The event that restored access may have been missed.
@@ -71,7 +71,7 @@ export class EventDispatcher {
 
   /** Handles that the user may not, or no longer, read the channel. */
   handleAccessLost(channelId: string) {
-    this.options.cache.remove(channelId)
+    this.options.cache.handleAccessLost(channelId)
     void this.options.rooms.get(channelId)?.handleAccessLost()
   }
 

@@ -12,6 +12,8 @@ import type {
 export class ClientSnapshots implements SnapshotKeeper {
   /** The snapshots of rooms that were not opened yet. */
   readonly #rooms = new Map<string, RoomSnapshot>()
+  /** The channels that the user could no longer read, at some time since the start. */
+  readonly #lost = new Set<string>()
   #epoch: string | undefined
   #owner: string | undefined
   #writer: SnapshotWriter | undefined
@@ -40,7 +42,8 @@ export class ClientSnapshots implements SnapshotKeeper {
     if (all.some(({ epoch }) => epoch !== this.#epoch)) void this.clear(owner)
     else {
       if (list) this.list.show(list)
-      for (const [id, room] of stored) this.#rooms.set(id, room)
+      const readable = [...stored].filter(([id]) => !this.#lost.has(id))
+      for (const [id, room] of readable) this.#rooms.set(id, room)
     }
     for (const room of rooms.values()) this.openRoom(room)
     this.#start(owner)
@@ -53,6 +56,12 @@ export class ClientSnapshots implements SnapshotKeeper {
   }
 
   readonly note = (channelId?: string) => this.#writer?.note(channelId)
+
+  removeRoom(channelId: string) {
+    this.#lost.add(channelId)
+    this.#rooms.delete(channelId)
+    if (this.#owner !== undefined) void this.snapshots.removeRoom(this.#owner, channelId)
+  }
 
   flush() {
     this.#writer?.flush()

@@ -50,6 +50,8 @@ export type Snapshots = {
   load: (owner: string) => Promise<LoadedSnapshots>
   /** From now on stores what has changed, now and then. */
   start: (owner: string, source: SnapshotSource) => SnapshotWriter
+  /** Removes a room of a user. */
+  removeRoom: (owner: string, channelId: string) => Promise<void>
   /** Removes everything of a user. */
   clear: (owner: string) => Promise<void>
   /** Restores and stores what a client shows. */
@@ -94,6 +96,8 @@ export type SnapshotKeeper = SnapshotWriter & {
   open: (owner: string) => Promise<void>
   /** Shows what was stored of a room that is opened now. */
   openRoom: (room: ShownRoom) => void
+  /** Removes the room of a channel that the user may no longer read. */
+  removeRoom: (channelId: string) => void
   /** The server's numbering; another one makes what was stored worthless. */
   handleEpoch: (epoch: string) => Promise<void>
   /** Removes everything of a user. */

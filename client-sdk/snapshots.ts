@@ -117,7 +117,10 @@ export function createSnapshots(
       void write(async () => void (await put()))
     })
   }
-  const own = { load, start, clear }
+  const removeRoom = async (owner: string, channelId: string) => {
+    await write(() => storage.delete(owner, ROOM + channelId))
+  }
+  const own = { load, start, removeRoom, clear }
   return { ...own, keep: (shown) => new ClientSnapshots(own, shown) }
 }
 

@@ -81,7 +81,7 @@ export class ChannelsCache {
     this.#parts.takeRead(channelId, ownReadSeq(event, this.#me()))
     const listed = this.#channels.get(channelId)
     if (!listed) return
-    if (event.type === 'channel.deleted') return this.remove(channelId)
+    if (event.type === 'channel.deleted') return this.handleAccessLost(channelId)
     const { needsRefetch, ...next } = applyChannelEvent(listed, event, this.#me())
     if (needsRefetch) spread(() => this.#refetchDeletedLast(channelId))
     if (next.channel === listed.channel) return
@@ -114,6 +114,11 @@ export class ChannelsCache {
     this.#refresh()
   }
 
+  handleAccessLost(channelId: string) {
+    this.remove(channelId)
+    this.context.keeper()?.removeRoom(channelId)
+  }
+
   readonly release = (): void => this.remove(...unused(this))
 
   /** Handles the loss of the connection: the lists may miss changes. */
@@ -123,8 +128,9 @@ export class ChannelsCache {
   }
 
   /** Fetches all counts, which are ephemeral. A gap ends once all lists have loaded. */
-  async handleReconnect(missed: { hasGap: boolean }) {
-    if (missed.hasGap) {
+  async handleReconnect(missed: { gap: object | undefined }) {
+    const { gap } = missed
+    if (gap) {
       // Versions may be lower after a backup was restored. The answers have missed names.
       this.#parts.clear()
       this.profiles.clear()
@@ -137,7 +143,7 @@ export class ChannelsCache {
     if (lists.every(({ currentLoad }) => currentLoad))
       this.context.catchUp.requestTotal((total) => merge([], 0, total))
     await Promise.all(lists.map((list) => list.reload(missed)))
-    missed.hasGap = false
+    if (missed.gap === gap) missed.gap = undefined
     this.context.keeper()?.list.end()
   }
 
@@ -147,7 +153,7 @@ export class ChannelsCache {
       since: null,
       apply: ({ channel, removed }, settingsVersion) => {
         if (channel) this.#merge(channel, { since, settingsVersion })
-        else if (removed) this.remove(channelId)
+        else if (removed) this.handleAccessLost(channelId)
         // No event brings the fields that it lacks, nor an answer that events have overtaken.
         const isOvertaken = channel && ![rev, channel.rev].includes(this.get(channelId)?.rev)
         if (isIncomplete && isOvertaken) this.#refetch(channelId, true)
@@ -171,7 +177,10 @@ export class ChannelsCache {
       .after(since)
       .reduce((result, user) => withUserProfile(result, user, this.#me()), merged)
     this.#channels.set(id, { ...listed, sortKey: Math.max(listed.sortKey, sortKey) })
-    this.#subscribe(channel)
+    this.#subscriptions.add(id, ({ offset }) => {
+      // Events between the record and the subscription were missed.
+      if (offset > (this.get(id)?.rev ?? channel.rev)) this.#refetch(id, true)
+    })
     this.#refetchDeletedLast(id)
   }
 
@@ -211,13 +220,6 @@ export class ChannelsCache {
     this.#unread.redraw([...this.#channels.values()].map(({ channel }) => channel))
     for (const list of this.#lists.values()) list.redraw()
     this.context.note()
-  }
-
-  #subscribe({ id, rev }: Channel) {
-    this.#subscriptions.add(id, ({ offset }) => {
-      // Events between the record and the subscription were missed.
-      if (offset > (this.#channels.get(id)?.channel.rev ?? rev)) this.#refetch(id, true)
-    })
   }
 
   #createList(filter: ChannelsFilter) {

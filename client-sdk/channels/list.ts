@@ -144,13 +144,13 @@ export class ChannelList {
   /**
    * Loads the list again: everything that was paged to, or if no event was missed the first page.
    */
-  async reload({ hasGap }: { hasGap: boolean }) {
+  async reload({ gap }: { gap?: object | undefined }) {
     // A load of an earlier connection may be lost with it.
     if (this.#loading && this.#isLoadCurrent) {
       if (this.#lastSortKey === Number.POSITIVE_INFINITY) return this.#loading
       await this.#loading.catch(() => {})
     }
-    const listed = hasGap ? this.#listed().length : 0
+    const listed = gap ? this.#listed().length : 0
     await this.#run((isCurrent) => this.#loadFirst(Math.max(listed, PAGE_SIZE), isCurrent))
   }
 
@@ -158,7 +158,7 @@ export class ChannelList {
     if (this.#status !== 'loading' || this.#loading || !this.options.context.userSession()) return
     // While connecting it is not loaded, because the connection does that once events arrive.
     if (this.#connection === 'offline' || !this.options.context.catchUp.isHeld)
-      this.reload({ hasGap: true }).catch(() => {})
+      this.reload({ gap: this }).catch(() => {})
   }
 
   /** Runs a load, which must change nothing once another has begun on a later connection. */

@@ -58,7 +58,7 @@ export class Outbox {
       prepare: (entry) =>
         prepare(entry, {
           queued: this.#entries,
-          update: (each, op) => this.#update(each, op),
+          update: this.#update,
           replace: (each, by) => this.#replace(each, by),
           complete: (each) => this.#handleDone(each, { success: true }),
           refuse: (each, error) => this.#fail(each, error),
@@ -77,9 +77,8 @@ export class Outbox {
     this.#sender.halt()
     this.#tabs.leave()
     this.#journal.owner = owner
-    if (former === undefined) {
-      for (const { op } of this.#entries.values()) this.#journal.put(op)
-    }
+    const unstored = former === undefined ? this.#entries.values() : []
+    for (const { op } of unstored) this.#journal.put(op)
     await this.#start(owner)
   }
 
@@ -189,7 +188,7 @@ export class Outbox {
     if (this.#tabs.isSender) this.#sender.run(op)
   }
 
-  #update(entry: OutboxEntry, op: OutboxOperation) {
+  readonly #update = (entry: OutboxEntry, op: OutboxOperation) => {
     entry.op = op
     this.#journal.put(op)
     this.options.onStep({ kind: 'queued', op })
@@ -205,9 +204,8 @@ export class Outbox {
   #handleDone(entry: OutboxEntry, result: unknown) {
     const { op } = entry
     if (isSend(op)) this.#handleSent(entry, result as Message) // the answer of a send
-    const update = (each: OutboxEntry, rebased: OutboxOperation) => this.#update(each, rebased)
     if (op.type === 'edit')
-      rebase(this.#entries.values(), op, { result: result as Message, update })
+      rebase(this.#entries.values(), op, { result: result as Message, update: this.#update })
     this.options.onStep({ kind: 'done', op, result })
     this.#remove(entry, { result })
     entry.completion.resolve(result)
@@ -227,16 +225,20 @@ export class Outbox {
   #fail(entry: OutboxEntry, error: ChatError) {
     const { op } = entry
     if (!this.#entries.has(op.clientId)) return
-    if (isOutgoing(entry)) {
-      entry.error = error
-      this.#update(entry, { ...op, failure: toStored(error) } as Outgoing) // it is a send
-      for (const each of this.entriesOf(op.channelId))
-        if (targetFailed(each, this.#entries) === entry) this.#fail(each, error)
-    } else {
-      this.options.onStep({ kind: 'refused', op, error })
-      this.#remove(entry, { error: toStored(error) })
-    }
     entry.completion.reject(error)
+    if (!isOutgoing(entry)) {
+      this.options.onStep({ kind: 'refused', op, error })
+      return this.#remove(entry, { error: toStored(error) })
+    }
+    entry.error = error
+    this.#update(entry, { ...op, failure: toStored(error) } as Outgoing) // it is a send
+    const changesIt = (each: OutboxEntry) => targetFailed(each, this.#entries) === entry
+    for (const each of this.entriesOf(op.channelId).filter(changesIt)) {
+      if (each.op.type === 'delete') {
+        this.withdraw(op.clientId)
+        this.#handleDone(each, { success: true })
+      } else this.#fail(each, error)
+    }
   }
 
   #remove({ op: { clientId, channelId } }: OutboxEntry, outcome: Outcome) {

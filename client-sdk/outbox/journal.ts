@@ -14,8 +14,9 @@ export class Journal {
   #writes: Promise<unknown> = Promise.resolve()
   /** The operations that are stored, by this tab or by another. */
   readonly #stored = new Set<string>()
-  /** The operations that were deleted while a load runs. */
-  #deleted: Set<string> | undefined
+  /** The operations that were deleted while loads run. */
+  readonly #deleted = new Set<string>()
+  #loads = 0
 
   constructor(readonly options: JournalOptions) {}
 
@@ -24,19 +25,17 @@ export class Journal {
     const { storage, onError } = this.options
     const { owner } = this
     if (owner === undefined) return undefined
-    const deleted = new Set<string>()
-    this.#deleted = deleted
+    this.#loads += 1
     await this.#writes
     const wasStored = new Set(this.#stored)
     try {
       await adopt(storage, owner)
       // It may have been adopted after that.
-      for (const clientId of deleted) this.delete(clientId)
+      for (const clientId of this.#deleted) this.delete(clientId)
       const rows = (await storage.load(owner)).filter(isOperation)
       const operations = rows
-        .filter(({ clientId }) => !deleted.has(clientId))
+        .filter(({ clientId }) => !this.#deleted.has(clientId))
         .sort((a, b) => a.createdAt.localeCompare(b.createdAt))
-      this.#deleted = undefined
       if (owner !== this.owner) return undefined
       for (const { clientId, createdAt } of operations) {
         this.#stored.add(clientId)
@@ -45,6 +44,9 @@ export class Journal {
       return { operations, wasStored }
     } catch (error) {
       return void onError(error)
+    } finally {
+      this.#loads -= 1
+      if (this.#loads === 0) this.#deleted.clear()
     }
   }
 
@@ -60,7 +62,7 @@ export class Journal {
 
   delete(clientId: string) {
     this.#stored.delete(clientId)
-    this.#deleted?.add(clientId)
+    if (this.#loads > 0) this.#deleted.add(clientId)
     this.#write((storage, owner) => storage.delete(owner, clientId))
   }
 

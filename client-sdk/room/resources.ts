@@ -120,6 +120,8 @@ export class Resources {
     } catch (cause) {
       if (!isCurrent()) return
       const error = toChatError(cause)
+      // Who sees the failure may load it again at once.
+      this.#loads.delete(name)
       this.set(name, { status: 'failed', error })
       if (error.retryable && this.options.canLoad()) this.#retries.later(error)
       throw error

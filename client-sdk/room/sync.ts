@@ -64,10 +64,7 @@ export class ChannelSync {
   #gap: { since: number } | undefined
   /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
-  /**
-   * The resources in which the user jumped to other messages than the newest: the channel, or its
-   * roots.
-   */
+  /** The resources in which the user jumped away from the newest messages. */
   readonly #jumped = new Set<ResourceName>()
   readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
@@ -98,11 +95,13 @@ export class ChannelSync {
     return this.resources.load(jump, loader)
   }
 
-  /** Moves the window back to the newest messages. */
+  /** Moves the window back to the newest messages. If that fails, those that are loaded stay. */
   jumpToLatest(resource: ResourceName): Promise<void> {
+    const jump = `jump:${resource}`
     this.#jumped.delete(resource)
-    this.resources.invalidate([`jump:${resource}`])
-    return this.resources.load(resource)
+    this.resources.invalidate([jump])
+    const isLoaded = ['ready', 'stale'].includes(this.resources.get(resource).status)
+    return this.resources.load(isLoaded ? jump : resource, this.options.loaderOf(resource))
   }
 
   /** Whether events of the channel arrive. */

@@ -163,16 +163,20 @@ export function trimWindow(state: ChannelState, limit: number): ChannelState {
 }
 const NO_THREAD = 'none'
 
-/** The state with the newest messages alone; without them nothing is left but the position. */
+/**
+ * The state with the newest messages, and pinned ones, whose changes the pins follow. Without the
+ * newest nothing is left but the position.
+ */
 export function newestPage(state: ChannelState): ChannelState {
-  const { mainWindow } = state
+  const { mainWindow, messages } = state
   const isNewest = mainWindow?.to === Number.POSITIVE_INFINITY
   const inWindow = isNewest ? messagesInWindow(state, {}) : []
-  const kept = inWindow.slice(-PAGE_SIZE)
-  const from = kept.length < inWindow.length ? kept[0]?.seq : mainWindow?.from
+  const page = inWindow.slice(-PAGE_SIZE)
+  const from = page.length < inWindow.length ? page[0]?.seq : mainWindow?.from
+  const pinned = isNewest ? messages.values().filter((message) => message.pinned) : []
   return {
     ...state,
-    messages: OrderedMessages.of(kept),
+    messages: OrderedMessages.of([...pinned, ...page]),
     mainWindow: isNewest && from !== undefined ? { ...mainWindow, from } : null,
     threadWindows: emptyState.threadWindows,
     justSent: emptyState.justSent,

@@ -6,7 +6,8 @@ import { ChatError, loggedOut } from '../error.ts'
 import { type ChatEvent, createEmitter } from '../events.ts'
 import type { Presence } from '../presence.ts'
 import type { Channel, TokenResult, UserApi, UserSummary } from '../types.ts'
-import { constantly, createFakeRoom, type FakeRoom, profileOf, type RoomParts } from './room.ts'
+import { createFakeRoom, type FakeRoom, profileOf, type RoomParts } from './room.ts'
+import { constantly } from './stores.ts'
 
 export type { FakeRoom } from './room.ts'
 
@@ -51,6 +52,8 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
   const connection = constantly<ConnectionState>({ status: 'live', reconnectInMs: null })
   const unread = constantly<Unread>({ total: 0, byChannel: {} })
   const events = createEmitter((error) => console.error(error))
+  const current = constantly<TokenResult['user'] | null>(me)
+  const isEnded = () => current.getSnapshot() === null
   const isOnline = () => connection.getSnapshot().status === 'live'
 
   /** The channels in which something was sent, newest last. */
@@ -75,6 +78,7 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
     const parts = createFakeRoom(channelOf(given, me), {
       me,
       isOnline,
+      isEnded,
       onChannel: refresh,
       onStored: () => {
         active.delete(given.id)
@@ -89,7 +93,6 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
     refresh()
     return parts.room
   }
-  const current = constantly<TokenResult['user'] | null>(me)
   /** Whether there is a network, as the test says. */
   let isReachable = true
   const showLive = (isLive: boolean) => {
@@ -110,14 +113,16 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
     me: current,
     unread,
     connect: async () => {
-      if (!current.getSnapshot()) throw loggedOut()
+      if (isEnded()) throw loggedOut()
       if (isReachable) showLive(true)
     },
     disconnect: () => showLive(false),
     logout: async () => {
+      if (isEnded()) return
       showLive(false)
       current.set(null)
       events.emit({ type: 'logout' })
+      for (const { clear } of rooms.values()) clear()
     },
     wake: () => {},
     channels: ({ type: filter }: ChannelsFilter = {}): ChannelsStore => {
@@ -136,7 +141,7 @@ export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions 
       events.on(type, listener as (event: ChatEvent) => void), // gets events of that type
     setOnline: (isOnline) => {
       isReachable = isOnline
-      showLive(isOnline)
+      if (!isEnded()) showLive(isOnline)
     },
     setPresence: (userId, presence) => presenceOf(userId).set(presence),
     emit: events.emit,

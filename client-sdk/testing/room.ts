@@ -1,12 +1,13 @@
-import { aborted, ChatError } from '../error.ts'
+import { aborted, type ChatError, loggedOut } from '../error.ts'
 import { withEdit } from '../outbox/entry.ts'
 import { newId } from '../platform.ts'
 import type { ChatMessage, Draft, OutgoingMessage, Room } from '../room/index.ts'
-import { quoteOf } from '../room/quotes.ts'
-import type { MessagesSnapshot, MessagesStore, ThreadSnapshot } from '../room/stores.ts'
-import { createStore, type Store } from '../store.ts'
+import type { MessagesSnapshot, ThreadSnapshot } from '../room/stores.ts'
+import type { MessageEdit } from '../storage.ts'
 import { createDeferred, type Deferred } from '../timing.ts'
 import type { Channel, Member, Message, PinnedMessage, UserSummary } from '../types.ts'
+import { createMessages, TIME } from './messages.ts'
+import { constantly, derived } from './stores.ts'
 
 /** A room in memory. Everything in it is loaded, and what the user does takes effect at once. */
 export interface FakeRoom extends Room {
@@ -22,17 +23,24 @@ export interface FakeRoom extends Room {
 type FakeContext = {
   me: UserSummary
   isOnline: () => boolean
+  /** The user has logged out. */
+  isEnded: () => boolean
   /** A message is stored; the record of its channel shows it next. */
   onStored: () => void
   onSent: (message: Message) => void
   onChannel: () => void
 }
-export type RoomParts = { room: FakeRoom; record: () => Channel; flush: () => void }
+/** A message that the user has sent; a retry replaces its answer. */
+type Entry = { sent: Deferred<Message> }
+export type RoomParts = {
+  room: FakeRoom
+  record: () => Channel
+  /** Sends what waits. */
+  flush: () => void
+  /** Discards what is unsent. */
+  clear: () => void
+}
 
-const TIME = '2026-01-01T00:00:00.000Z'
-const failure = (cause: unknown) => console.error(cause)
-export const constantly = <Snapshot>(snapshot: Snapshot) =>
-  createStore(snapshot, { onError: failure })
 export const profileOf = (user: string | UserSummary): UserSummary =>
   typeof user === 'string' ? { id: user, name: user, image: null } : user
 
@@ -40,116 +48,113 @@ export const profileOf = (user: string | UserSummary): UserSummary =>
 export function createFakeRoom(channel: Channel, context: FakeContext): RoomParts {
   const { me } = context
   const info = constantly({ channel, status: 'ready' as const })
-  const all = constantly<readonly ChatMessage[]>([])
+  const messages = createMessages(channel.id, { lastSeq: channel.lastMessage?.seq })
   const members = constantly({ items: [] as readonly Member[], status: 'ready' as const })
   const typing = constantly({ items: [] as readonly UserSummary[], status: 'ready' as const })
   const reads = constantly({ byUser: {}, status: 'ready' as const })
-  const waiting = new Map<string, Deferred<Message>>()
+  /** The messages that the user has sent, by their keys, with the answer to the last attempt. */
+  const entries = new Map<string, Entry>()
+  /** Those that wait to be sent, in their order. */
+  const waiting = new Set<string>()
   let refusal: ChatError | undefined
-  let lastSeq = 0
 
+  const record = () => info.getSnapshot().channel
   const update = (changed: Partial<Channel>) => {
     info.set({ ...info.getSnapshot(), channel: { ...record(), ...changed } })
     context.onChannel()
   }
-  const record = () => info.getSnapshot().channel
-  const find = (id: string) => {
-    const found = all.getSnapshot().find((each) => each.id === id || each.clientId === id)
-    if (found) return found
-    throw new ChatError(`there is no message ${id}`, { code: 'NOT_FOUND', status: 404 })
-  }
   const change = (id: string, changed: Partial<ChatMessage>) => {
-    const before = find(id)
-    all.set(all.getSnapshot().map((each) => (each === before ? { ...each, ...changed } : each)))
-  }
-  const quote = ({ quotedMessageId }: Draft) => {
-    const quoted = all.getSnapshot().find(({ id }) => id === quotedMessageId)
-    return quoted && quoteOf(quoted)
-  }
-  const add = (draft: Draft, user: UserSummary): ChatMessage => {
-    lastSeq += 1
-    const seq = lastSeq
-    const clientId = draft.clientId ?? newId()
-    const message: ChatMessage = {
-      ...{ id: clientId, clientId, channelId: channel.id, type: 'regular', text: draft.text },
-      ...{ userId: user.id, user, seq, rev: seq, status: 'pending', parentId: null },
-      ...{ reactions: [], mentions: [], attachments: draft.attachments ?? [], replyCount: 0 },
-      ...{ pinned: false, createdAt: TIME, updatedAt: TIME, editedAt: null, deletedAt: null },
-      ...(draft.parentId !== undefined && { parentId: draft.parentId }),
-      ...(draft.custom !== undefined && { custom: draft.custom }),
-      quotedMessage: quote(draft),
-    }
-    all.set([...all.getSnapshot(), message])
-    return message
+    messages.change(id, changed)
+    update({ lastMessage: messages.newest() ?? channel.lastMessage })
   }
   const store = (clientId: string): Message => {
-    change(clientId, { id: `message-${find(clientId).seq}`, status: 'sent', error: undefined })
-    const { status: _, error: __, waiting: ___, ...message } = find(clientId)
-    const root = all.getSnapshot().find((each) => each.id === message.parentId)
-    if (root) change(root.id, { replyCount: root.replyCount + 1 })
+    const message = messages.store(clientId)
     context.onStored()
     update({ lastMessage: message })
     context.onSent(message)
     return message
   }
   const attempt = (clientId: string) => {
-    const sent = waiting.get(clientId)
-    if (!sent || !context.isOnline()) return
+    if (!waiting.has(clientId) || !context.isOnline()) return
     waiting.delete(clientId)
-    if (!refusal) return sent.resolve(store(clientId))
-    change(clientId, { status: 'failed', error: refusal })
-    sent.reject(refusal)
+    const sent = entries.get(clientId)?.sent
+    if (!refusal) return sent?.resolve(store(clientId))
+    messages.change(clientId, { status: 'failed', error: refusal })
+    sent?.reject(refusal)
   }
-  const start = (clientId: string) => {
-    change(clientId, { status: 'pending', error: undefined })
-    const sent = createDeferred<Message>()
-    waiting.set(clientId, sent)
-    attempt(clientId)
-    return sent.promise
+  /** Puts a message, whose id is its key while it is unsent, at the end of those that wait. */
+  const start = (message: ChatMessage) => {
+    messages.put({ ...message, status: 'pending', error: undefined })
+    waiting.add(message.id)
+    attempt(message.id)
   }
-  const statusOf = (clientId: string) =>
-    all.getSnapshot().find((each) => each.clientId === clientId)?.status
-  const retry = (clientId: string) =>
-    statusOf(clientId) === 'failed' ? start(clientId) : undefined
+  const retry = (clientId: string) => {
+    const entry = entries.get(clientId)
+    const message = messages.known(clientId)
+    if (!entry || message?.status !== 'failed') return
+    entry.sent = createDeferred()
+    start(message)
+  }
   const discard = (clientId: string) => {
-    if (statusOf(clientId) === 'sent') return
-    all.set(all.getSnapshot().filter((each) => each.clientId !== clientId))
-    waiting.get(clientId)?.reject(aborted('discarded'))
+    const entry = entries.get(clientId)
+    if (!entry || messages.known(clientId)?.status === 'sent') return
+    messages.remove(clientId)
     waiting.delete(clientId)
+    entries.delete(clientId)
+    entry.sent.reject(aborted('discarded'))
+  }
+  const enter = (message: ChatMessage): Entry => {
+    const entry = { sent: createDeferred<Message>() }
+    if (context.isEnded()) entry.sent.reject(loggedOut())
+    else {
+      entries.set(message.id, entry)
+      start(message)
+    }
+    return entry
   }
   const send = (draft: Draft): OutgoingMessage => {
-    const { clientId } = { clientId: newId(), ...draft }
-    add({ ...draft, clientId }, me)
-    let sent = start(clientId)
+    const clientId = draft.clientId ?? newId()
+    const message = messages.draw({ ...draft, clientId }, me)
+    const known = context.isEnded() ? undefined : entries.get(clientId)
+    const entry = known ?? enter(message)
     return {
       clientId,
       get message() {
-        return find(clientId)
+        return messages.known(clientId) ?? message
       },
       get sent() {
-        return sent
+        return entry.sent.promise
       },
-      retry: () => {
-        sent = retry(clientId) ?? sent
-      },
+      retry: () => retry(clientId),
       discard: () => discard(clientId),
     }
   }
+  /** What goes to the outbox, which ends when the user logs out. */
+  const queued =
+    <Given extends unknown[], Result>(act: (...given: Given) => Result) =>
+    async (...given: Given): Promise<Result> => {
+      if (context.isEnded()) throw loggedOut()
+      return act(...given)
+    }
   const react = (id: string, emoji: string, isOwn: boolean) => {
-    const others = find(id).reactions.filter(({ type }) => type !== emoji)
+    const others = messages.find(id).reactions.filter(({ type }) => type !== emoji)
     const reaction = { type: emoji, count: 1, own: isOwn, users: [me] }
     change(id, { reactions: isOwn ? [...others, reaction] : others })
   }
-  const timeline = (isShown: (message: ChatMessage) => boolean): MessagesStore => ({
-    ...derived(all, (messages): MessagesSnapshot => {
-      const items = messages.filter((each) => each.deletedAt === null && isShown(each))
-      return { items, hasOlder: false, hasNewer: false, status: 'ready' }
-    }),
-    loadOlder: async () => {},
-    loadNewer: async () => {},
-    jumpTo: async (id) => void find(id),
-    jumpToLatest: async () => {},
-  })
+  const remove = (id: string) => {
+    const { parentId, status, deletedAt } = messages.find(id)
+    if (status !== 'sent') return discard(id)
+    const root = messages.known(parentId)
+    if (root && deletedAt === null) messages.change(root.id, { replyCount: root.replyCount - 1 })
+    change(id, { text: '', deletedAt: TIME, pinned: false })
+  }
+  const markRead = (id?: string) => {
+    const newest = messages.newestSeq()
+    const seq = id === undefined ? newest : Math.min(messages.find(id).seq, newest)
+    const lastReadSeq = Math.max(record().lastReadSeq, seq)
+    update({ lastReadSeq, unreadCount: messages.unreadAfter(lastReadSeq, me.id) })
+  }
+  const { timeline } = messages
   const everything = timeline(() => true)
   const roots = timeline(({ parentId }) => parentId === null)
   const threads = new Map<string, ReturnType<Room['thread']>>()
@@ -157,7 +162,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     const replies = timeline(({ parentId }) => parentId === id)
     const complete = (snapshot: MessagesSnapshot): ThreadSnapshot => ({
       ...snapshot,
-      parent: all.getSnapshot().find((each) => each.id === id),
+      parent: messages.all.getSnapshot().find((each) => each.id === id),
     })
     return { ...replies, ...derived(replies, complete) }
   }
@@ -171,15 +176,10 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     members,
     reads,
     typing,
-    pins: derived(all, (messages) => {
-      const pinned = messages.filter((each) => each.pinned)
-      const items = pinned.map(
-        (each): PinnedMessage => ({
-          ...each,
-          pinnedBy: me.id,
-          pinnedAt: TIME,
-        }),
-      )
+    pins: derived(messages.all, (all) => {
+      const items = all
+        .filter(({ pinned }) => pinned)
+        .map((each): PinnedMessage => ({ ...each, pinnedBy: me.id, pinnedAt: TIME }))
       return { items, status: 'ready' as const }
     }),
     thread: (id) => {
@@ -189,26 +189,29 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     },
     watch: () => () => {},
     send,
-    retry: (clientId) => void retry(clientId),
+    retry,
     discard,
-    edit: async (id, edit) => {
-      const editedAt = edit.text === undefined ? find(id).editedAt : TIME
-      change(id, { ...withEdit(find(id), edit), editedAt })
-      return find(id)
-    },
-    delete: async (id) => {
-      if (find(id).status !== 'sent') discard(id)
-      else change(id, { text: '', deletedAt: TIME, pinned: false })
-    },
-    react: async (id, emoji) => react(id, emoji, true),
-    unreact: async (id, emoji) => react(id, emoji, false),
-    pin: async (id) => change(id, { pinned: true }),
-    unpin: async (id) => change(id, { pinned: false }),
+    edit: queued((id: string, edit: MessageEdit) => {
+      const before = messages.find(id)
+      const editedAt = edit.text === undefined ? before.editedAt : TIME
+      change(id, { ...withEdit(before, edit), editedAt })
+      return messages.find(id)
+    }),
+    delete: queued(remove),
+    react: queued((id: string, emoji: string) => react(id, emoji, true)),
+    unreact: queued((id: string, emoji: string) => react(id, emoji, false)),
+    pin: queued((id: string) => change(id, { pinned: true })),
+    unpin: queued((id: string) => change(id, { pinned: false })),
     keystroke: () => {},
-    markRead: async () => update({ unreadCount: 0 }),
+    markRead: async (id) => {
+      // Where nothing is unread there is nothing to send.
+      if (record().unreadCount > 0) await queued(markRead)(id)
+    },
     receive: ({ from, ...draft }) => {
       update({ unreadCount: record().unreadCount + 1 })
-      return store(add(draft, profileOf(from)).id)
+      const clientId = newId()
+      messages.put(messages.draw({ ...draft, clientId }, profileOf(from)))
+      return store(clientId)
     },
     show: (parts) => {
       if (parts.members) members.set({ items: parts.members, status: 'ready' })
@@ -218,18 +221,10 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
       refusal = error
     },
   }
-  return { room, record, flush: () => [...waiting.keys()].forEach(attempt) }
-}
-
-/** A store computed from another; the same object until that changes. */
-export function derived<From, To>(from: Store<From>, compute: (value: From) => To): Store<To> {
-  let last: { from: From; to: To } | undefined
   return {
-    subscribe: from.subscribe,
-    getSnapshot: () => {
-      const value = from.getSnapshot()
-      if (!last || last.from !== value) last = { from: value, to: compute(value) }
-      return last.to
-    },
+    room,
+    record,
+    flush: () => [...waiting].forEach(attempt),
+    clear: () => messages.unsent().forEach(discard),
   }
 }

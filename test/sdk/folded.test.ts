@@ -191,6 +191,28 @@ test('an edit of a message that is refused on its way is refused with it', async
   await expect(edited).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })
 
+test('a message that is deleted and refused on its way does not come back', async () => {
+  const { chat, channel, hold, count, refuseRequests } = scriptedChat({ storage: memoryStorage() })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  room.watch()
+  await until(room.messages, ready)
+  refuseRequests(SEND, { status: 403, code: 'FORBIDDEN' })
+  const held = hold(SEND)
+  const out = room.send({ text: 'regretted' })
+  await held.asked
+  const deleted = [room.delete(out.clientId), room.delete(out.clientId)]
+  const refused: string[] = []
+  chat.on('outbox.refused', ({ operation }) => refused.push(operation.type ?? 'send'))
+  held.release()
+  await expect(out.sent).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  await Promise.all(deleted)
+  await quiet()
+  expect(room.messages.getSnapshot().items).toEqual([])
+  expect([refused, count(SEND), count(/^DELETE/)]).toEqual([[], 1, 0])
+})
+
 test('a reaction to a message that was refused is refused, too', async () => {
   const { chat, channel, refuseRequests, count } = scriptedChat({ storage: memoryStorage() })
   channel('c')

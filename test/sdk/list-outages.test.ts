@@ -76,8 +76,10 @@ test('after an outage without a gap a list goes as far down as it was paged', as
   expect(list.getSnapshot().items).toHaveLength(100)
 })
 
-test('a channel that was added unnoticed can be paged to, even if a load is lost', async () => {
-  const { chat, channel, cut, mend, loseEvents, hold } = scriptedChat()
+/** A list that is paged to its end, and what it shows after a short outage once it is again. */
+async function pagedToTheEnd() {
+  const server = scriptedChat()
+  const { chat, channel, cut, mend } = server
   sendInTurn(channel, 80)
   const list = chat.channels()
   list.subscribe(() => {})
@@ -85,6 +87,21 @@ test('a channel that was added unnoticed can be paged to, even if a load is lost
   await until(list, ready)
   await list.loadMore()
   expect(list.getSnapshot().items).toHaveLength(80)
+  const pagedAfterOutage = async () => {
+    cut()
+    await isOffline(chat)
+    mend()
+    chat.wake()
+    await isLive(chat)
+    await until(list, ready)
+    await list.loadMore()
+    return list.getSnapshot().items.map(({ id }) => id)
+  }
+  return { ...server, pagedAfterOutage }
+}
+
+test('a channel that was added unnoticed can be paged to, even if a load is lost', async () => {
+  const { chat, channel, cut, mend, loseEvents, hold, pagedAfterOutage } = await pagedToTheEnd()
   cut()
   await isOffline(chat)
   channel('added')
@@ -93,14 +110,23 @@ test('a channel that was added unnoticed can be paged to, even if a load is lost
   mend()
   chat.wake()
   await lost.asked
-  cut()
-  await isOffline(chat)
-  mend()
-  chat.wake()
-  await isLive(chat)
-  await until(list, ready)
-  await list.loadMore()
-  expect(list.getSnapshot().items.map(({ id }) => id)).toContain('added')
+  expect(await pagedAfterOutage()).toContain('added')
+})
+
+test('a gap that comes while a list makes up for the one before is not forgotten', async () => {
+  const { channel, loseEvents, endTopic, hold, pagedAfterOutage } = await pagedToTheEnd()
+  const first = hold(LIST)
+  loseEvents()
+  endTopic('user:app:me')
+  await first.asked
+  channel('added')
+  loseEvents()
+  endTopic('user:app:me')
+  await quiet()
+  const lost = hold(LIST)
+  first.release()
+  await lost.asked
+  expect(await pagedAfterOutage()).toContain('added')
 })
 
 test('a list that is read before its topics are there costs one call, total included', async () => {

@@ -97,6 +97,16 @@ test('an operation discarded while the outbox is read does not come back', async
   expect((await loading)?.operations.map(({ clientId }) => clientId)).toEqual(['2'])
 })
 
+test('an operation discarded while the outbox is read twice does not come back', async () => {
+  const { journal, loading, answer } = await slowJournal()
+  const again = journal.load()
+  await new Promise(setImmediate)
+  journal.delete('1')
+  answer()
+  for (const stored of [await loading, await again])
+    expect(stored?.operations.map(({ clientId }) => clientId)).toEqual(['2'])
+})
+
 test('an outbox read for one user is not taken for that of the next one', async () => {
   const { journal, loading, answer } = await slowJournal()
   journal.owner = 'http://chat app:you'
