@@ -1,6 +1,6 @@
 import type { Total } from './channels/unread.ts'
 import type { Connection } from './connection.ts'
-import { aborted, type ChatError, toChatError } from './error.ts'
+import { type ChatError, toChatError } from './error.ts'
 import type { Emitter } from './events.ts'
 import { CHANNELS_PER_CALL, HIGHEST_REV, PARTS_PER_CALL } from './limits.ts'
 import { createRetries } from './retry.ts'
@@ -107,14 +107,6 @@ export class CatchUp {
     this.#abort = new AbortController()
     clearTimeout(this.#timer)
     this.#retries.end()
-  }
-
-  /** Handles that the application wants no connection: what can fail does not wait for one. */
-  handleDisconnect() {
-    const waiting = [...this.#pending]
-    this.#pending.clear()
-    for (const [channelId, requests] of waiting)
-      this.#add(channelId, withoutFailing(requests, aborted('disconnected')))
   }
 
   /** Resolves when no request is pending. */

@@ -143,7 +143,6 @@ class LiveClient implements ChatClient {
 
   disconnect() {
     this.#context.link.disconnect()
-    this.#context.catchUp.handleDisconnect()
     this.#context.outbox.pause()
     this.#tokens.halt()
     for (const cleanup of this.#cleanups.splice(0)) cleanup()

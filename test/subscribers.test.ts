@@ -193,6 +193,11 @@ test('a copy of a user that the provider refuses is counted, and kept until a re
   expect(listed.map(({ task }) => task).sort()).toEqual([...tasks].sort())
   for (const { reason } of listed) expect(reason).toMatch(/^refused: (PATCH|DELETE) .* 400/)
   expect(await Promise.all(tasks.map(givenUp))).toEqual(before.map((count) => count + 1))
+  // A retry waits for the other jobs about the user.
+  const kept = await world().db<{ queueName: string | null }[]>`
+    select distinct job.queue_name
+    from graphile_worker.jobs job`
+  expect(kept).toEqual([{ queueName: expect.stringMatching(/^subscribers-\d$/) }])
 
   expect(provider().subscribers.has('auth0|dan')).toBe(true)
   provider().behave()

@@ -53,6 +53,7 @@ export class Journal {
   put(op: OutboxOperation) {
     // A caller's attachments may be objects that are not cloned, such as proxies.
     const plain = JSON.parse(JSON.stringify(op)) as OutboxOperation // a copy
+    this.#deleted.delete(op.clientId)
     this.options.tabs.post({ kind: 'put', operation: plain })
     this.#write(async (storage, owner) => {
       await storage.put(owner, plain)
@@ -73,6 +74,7 @@ export class Journal {
   follow(message: TabChange) {
     if (message.kind !== 'put') return this.delete(message.clientId)
     this.#stored.add(message.operation.clientId)
+    this.#deleted.delete(message.operation.clientId)
     noteTime(message.operation.createdAt)
   }
 

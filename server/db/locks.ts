@@ -11,7 +11,7 @@ export const locks = {
 }
 
 /**
- * The second half of each key: the service's schema, so that services which share a database do not
- * share its locks.
+ * The second half of each key but that of a push token: the service's schema, so that services
+ * which share a database do not share its locks.
  */
 export const inSchema = (db: Tx) => db`hashtext(current_schema())`

@@ -8,20 +8,21 @@ import type { JobBatch, QueuedJob, QueuedTask } from './tasks.ts'
 type GivenUp = { task: QueuedTask; batch: JobBatch; reason: string }
 
 /**
- * Keeps a given-up batch for the operator, one job for each app. The queue's own connections find
- * its functions by their search path.
+ * Keeps a given-up batch for the operator, one job for each app, in the named queue of the job that
+ * is running. The queue's own connections find its functions by their search path.
  */
 export async function keepGivenUp(
-  helpers: Pick<JobHelpers, 'query'>,
+  helpers: Pick<JobHelpers, 'query' | 'getQueueName'>,
   { task, batch, reason }: GivenUp,
 ) {
   const payloads = byApp(batch.jobs).map((jobs) => ({ ...batch, jobs }))
+  const queueName = await helpers.getQueueName()
   await helpers.query(
     `select
     from unnest($2::text[]) as payload,
-      add_job($1, payload::json, max_attempts => $3) added,
+      add_job($1, payload::json, queue_name => $5, max_attempts => $3) added,
       permanently_fail_jobs(array[added.id], $4)`,
-    [task, payloads.map((payload) => JSON.stringify(payload)), MAX_ATTEMPTS, reason],
+    [task, payloads.map((payload) => JSON.stringify(payload)), MAX_ATTEMPTS, reason, queueName],
   )
 }
 

@@ -107,6 +107,16 @@ test('an operation discarded while the outbox is read twice does not come back',
     expect(stored?.operations.map(({ clientId }) => clientId)).toEqual(['2'])
 })
 
+test('an operation put again while the outbox is read twice stays', async () => {
+  const { journal, loading, answer } = await slowJournal()
+  journal.delete('1')
+  journal.put(edit('1'))
+  const again = journal.load()
+  answer()
+  await loading
+  expect((await again)?.operations.map(({ clientId }) => clientId)).toEqual(['1', '2'])
+})
+
 test('an outbox read for one user is not taken for that of the next one', async () => {
   const { journal, loading, answer } = await slowJournal()
   journal.owner = 'http://chat app:you'

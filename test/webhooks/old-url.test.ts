@@ -6,10 +6,12 @@ import { textOf, useWebhooks } from './fixture.ts'
 const { current, startWorker, newScene } = useWebhooks()
 
 test.each([
-  ['is gone', 410],
-  ['fails', 500],
-])('an old URL that %s while the webhook gets a new one is no fault of it', async (_, status) => {
-  const { receiver } = current()
+  ['is gone', 410, false],
+  ['is gone', 410, true],
+  ['fails', 500, false],
+])('an old URL that %s while the webhook gets a new one is no fault of it', async (...given) => {
+  const [, status, wasFailing] = given
+  const { receiver, world } = current()
   const { backend, webhookId, path, send, webhook, deliveries } = await newScene()
   const newPath = `${path}/new`
   receiver.answerWith(async (response, received) => {
@@ -19,6 +21,11 @@ test.each([
   })
   await send('one')
   await send('two')
+  if (wasFailing)
+    await world.db`
+      update webhooks
+      set failing_since = now() - interval '1 day'
+      where id = ${webhookId}`
   startWorker()
   await until(async () => {
     const sent = (await deliveries()).filter((each) => each.status === 'delivered')

@@ -41,21 +41,21 @@ export function createHostLimit({ most, windowMs }: HostLimit) {
 }
 
 /**
- * Runs work of one user or app, unless too much of theirs is in progress: slow links of one must
- * not keep all others waiting for previews.
+ * Runs work of one user, unless too much of theirs is in progress: slow links of one user must not
+ * keep everybody else waiting for previews.
  */
-export function createShare(most: number, whose: 'their author' | 'their app') {
+export function createUserShare(most: number) {
   const running = new Map<string, number>()
-  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const count = running.get(key) ?? 0
-    if (count >= most) throw new BusyError(`${most} messages of ${whose} are under way`)
-    running.set(key, count + 1)
+  return async <T>(user: string, work: () => Promise<T>): Promise<T> => {
+    const count = running.get(user) ?? 0
+    if (count >= most) throw new BusyError(`${most} messages of their author are under way`)
+    running.set(user, count + 1)
     try {
       return await work()
     } finally {
-      const left = (running.get(key) ?? 1) - 1
-      if (left > 0) running.set(key, left)
-      else running.delete(key)
+      const left = (running.get(user) ?? 1) - 1
+      if (left > 0) running.set(user, left)
+      else running.delete(user)
     }
   }
 }

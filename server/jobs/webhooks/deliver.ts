@@ -89,14 +89,12 @@ type DeliveryAttempt = { lease: Lease; candidate: Candidate; health: Health }
 async function deliver(context: DeliverContext, { lease, candidate, health }: DeliveryAttempt) {
   const { db, timings, metrics } = context
   const sent = await send(context, { lease, candidate })
-  if (sent === undefined) {
-    health.isOver = true
-    return false
-  }
+  if (sent === undefined) return endTurn(health)
   const { url, outcome } = sent
   const attempts = candidate.attempts + 1
   const next = nextTry(outcome, { attempts, unitMs: timings.backOffMs })
-  await recordAttempt(db, { lease, candidate, url, outcome, next })
+  const isStored = await recordAttempt(db, { lease, candidate, url, outcome, next })
+  if (!isStored) return endTurn(health)
   const isFinal = next.status === 'delivered' || next.status === 'failed'
   metrics.webhookDeliveries.inc({ outcome: isFinal ? next.status : 'put_off' })
   if (outcome.isDelivered) {
@@ -106,6 +104,12 @@ async function deliver(context: DeliverContext, { lease, candidate, health }: De
     await recordFailure(context, { lease, candidate, health }, sent)
   }
   return outcome.isDelivered || next.status === 'failed'
+}
+
+/** The next turn finds what may be sent. */
+function endTurn(health: Health) {
+  health.isOver = true
+  return false
 }
 
 /** Nothing is left to send; the receiver has not failed. */

@@ -178,13 +178,13 @@ type Attempt = {
 /**
  * Stores the outcome of an attempt, if the lease is still this worker's. If the delivery was to be
  * sent again since, it still will be, whatever the outcome; so it will be if it failed at a URL
- * that the webhook has no more.
+ * that the webhook has no more. Returns whether the outcome was stored.
  */
-export const recordAttempt = (
+export async function recordAttempt(
   db: Pick<Db, 'use'>,
   { lease, candidate, url, outcome, next }: Attempt,
-) =>
-  db.use(
+) {
+  const { count } = await db.use(
     (db) => db`
       update webhook_deliveries wd
       set
@@ -203,3 +203,5 @@ export const recordAttempt = (
             and (wh.url = ${url} or ${outcome.isDelivered})
         )`,
   )
+  return count > 0
+}
