@@ -92,7 +92,7 @@ const pageOf = (modules: Module[]) => `\
 
 [The guide](../client-sdk/README.md) shows how to use the package. The types of records, events and
 operations, such as \`Channel\`, \`Message\` and \`UserApi\`, are those of the API: see
-\`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server.
+\`openapi.json\` and \`asyncapi.json\`, or \`/docs\` of a server in development.
 
 ${modules.map(sectionOf).join('\n\n')}
 

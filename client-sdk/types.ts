@@ -36,7 +36,7 @@ export interface Api {
         disk?: 'full' | undefined
         /**
          * Only with JOBS=external. `missing`: no worker has run for a minute, so there are no
-         * previews, no pushes and no cleanup.
+         * previews, pushes or webhooks, and no cleanup.
          */
         workers?: 'ok' | 'missing' | undefined
         /**
@@ -156,7 +156,7 @@ export interface Api {
            */
           requests?: number | null | undefined
           /**
-           * Appends of a user to messages that grow a minute; 0: no limit; null: that of the server
+           * Appends of a user to streamed messages a minute; 0: no limit; null: that of the server
            * (RATE_LIMIT_APPENDS).
            */
           appends?: number | null | undefined
@@ -1872,7 +1872,9 @@ export interface Api {
       events?: EventPattern[] | undefined
       /** What it is for; null if not given. */
       description?: string | null | undefined
-      /** Whether events are sent to it. While disabled it misses them for good. */
+      /**
+       * Whether events are sent to it. While disabled it gets none; a replay sends those of 24 h.
+       */
       enabled?: boolean | undefined
     }, options?: CallOptions): Promise<Webhook>
     /**
@@ -2343,7 +2345,7 @@ export interface UserEvents {
       custom: CustomChannel & Record<string, unknown>
       /** When it was created. */
       createdAt: string
-      /** When its name, image, description or metadata last changed. */
+      /** When its name, image, description, metadata or frozen last changed. */
       updatedAt: string
     }
     /**
@@ -2755,7 +2757,7 @@ export interface WebhookEvents {
       custom: CustomChannel & Record<string, unknown>
       /** When it was created. */
       createdAt: string
-      /** When its name, image, description or metadata last changed. */
+      /** When its name, image, description, metadata or frozen last changed. */
       updatedAt: string
     }
     /**
@@ -2909,7 +2911,7 @@ export interface AppSettings {
      */
     requests: number | null
     /**
-     * Appends of a user to messages that grow a minute; 0: no limit; null: that of the server
+     * Appends of a user to streamed messages a minute; 0: no limit; null: that of the server
      * (RATE_LIMIT_APPENDS).
      */
     appends: number | null
@@ -3118,7 +3120,7 @@ export interface Channel {
   custom: CustomChannel & Record<string, unknown>
   /** When it was created. */
   createdAt: string
-  /** When its name, image, description or metadata last changed. */
+  /** When its name, image, description, metadata or frozen last changed. */
   updatedAt: string
 }
 
@@ -3185,7 +3187,7 @@ export interface ChannelProfile {
   frozen: boolean
   /** Your own metadata. */
   custom: CustomChannel & Record<string, unknown>
-  /** When its name, image, description or metadata last changed. */
+  /** When its name, image, description, metadata or frozen last changed. */
   updatedAt: string
 }
 
@@ -3941,7 +3943,7 @@ export interface Webhook {
   events: EventPattern[]
   /** What it is for; null if not given. */
   description: string | null
-  /** Whether events are sent to it. While disabled it misses them for good. */
+  /** Whether events are sent to it. While disabled it gets none; a replay sends those of 24 h. */
   enabled: boolean
   /**
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410
@@ -4001,7 +4003,7 @@ export interface WebhookWithSecret {
   events: EventPattern[]
   /** What it is for; null if not given. */
   description: string | null
-  /** Whether events are sent to it. While disabled it misses them for good. */
+  /** Whether events are sent to it. While disabled it gets none; a replay sends those of 24 h. */
   enabled: boolean
   /**
    * Why the server disabled it: nothing succeeded for 5 days (`failing`), or it answered 410

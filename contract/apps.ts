@@ -30,7 +30,7 @@ const rateLimits = {
   tokens: rate('Tokens that a key and address may mint', 'RATE_LIMIT_TOKENS'),
   messages: rate('Messages of a user', 'RATE_LIMIT_MESSAGES'),
   requests: rate('Other calls of a user or key', 'RATE_LIMIT_REQUESTS'),
-  appends: rate('Appends of a user to messages that grow', 'RATE_LIMIT_APPENDS'),
+  appends: rate('Appends of a user to streamed messages', 'RATE_LIMIT_APPENDS'),
   appRequests: rate('Calls of the whole app', 'RATE_LIMIT_APP_REQUESTS'),
 }
 const settings = {

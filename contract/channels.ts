@@ -74,7 +74,7 @@ export const Channel = z
       .meta({ description: 'Whether only the backend may send messages.', examples: [false] }),
     custom: customAnswer({ title: 'CustomChannel' }),
     createdAt: field.time('When it was created.'),
-    updatedAt: field.time('When its name, image, description or metadata last changed.'),
+    updatedAt: field.time('When its name, image, description, metadata or frozen last changed.'),
   })
   .meta({ id: 'Channel', description: 'A channel as the caller sees it.' })
 export type Channel = z.infer<typeof Channel>

@@ -29,13 +29,16 @@ export const errorDescriptions: Record<ErrorCode, string> = {
   APP_DISABLED: 'The operator has disabled the app: its keys and tokens work once it is enabled.',
   NOT_FOUND: 'It does not exist, or belongs to someone else.',
   METHOD_NOT_ALLOWED: 'The server never carries out this method: `Allow` names those it does.',
-  CONFLICT: 'It was changed meanwhile: fetch it again.',
+  CONFLICT:
+    'It was changed meanwhile: fetch it again. Of a replay: wait until another one has ended.',
   PAYLOAD_TOO_LARGE: 'The request body is too large.',
-  RATE_LIMITED: 'Too many calls in this window: wait `Retry-After` seconds.',
+  RATE_LIMITED:
+    'Too many calls in this window, or too many imports or exports at once: wait `Retry-After` ' +
+    'seconds.',
   INTERNAL_ERROR: 'The server failed. Its log has the cause, under the id in `X-Request-Id`.',
   UNAVAILABLE:
-    'The database cannot be reached, or too many calls of the user or of the app are waiting: ' +
-    'try again after `Retry-After` seconds.',
+    'The database cannot be reached or has no room, the server is about to stop, or too many ' +
+    'calls of the user or of the app are waiting: try again after `Retry-After` seconds.',
 }
 
 /** The body of every error response. */

@@ -5,7 +5,10 @@ import { limits } from './limits.ts'
 import { operation } from './operation.ts'
 import { UserSummary } from './users.ts'
 
-/** A member's rights: owners may do everything, moderators edit the channel and remove members. */
+/**
+ * A member's rights: owners delete the channel, give roles and remove anyone; moderators edit the
+ * channel and remove plain members. Nobody edits or deletes the messages of others.
+ */
 export const Role = z
   .enum(['owner', 'moderator', 'member'])
   .meta({ id: 'Role', description: 'Role in the channel.', examples: ['member'] })

@@ -41,7 +41,7 @@ export const service = {
             .meta({
               description:
                 'Only with JOBS=external. `missing`: no worker has run for a minute, so there ' +
-                'are no previews, no pushes and no cleanup.',
+                'are no previews, pushes or webhooks, and no cleanup.',
               examples: ['ok'],
             }),
           redis: z

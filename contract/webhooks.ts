@@ -34,7 +34,8 @@ export const Webhook = z
     events,
     description,
     enabled: z.boolean().meta({
-      description: 'Whether events are sent to it. While disabled it misses them for good.',
+      description:
+        'Whether events are sent to it. While disabled it gets none; a replay sends those of 24 h.',
       examples: [true],
     }),
     disabledReason: z

@@ -22,12 +22,21 @@ const exampleParameters = ({ parameters = [] }: Operation) =>
 
 const exampleValueOf = ({ schema }: Parameter) => schema.examples?.[0] ?? schema.default
 
-export function exampleBodyOf({ requestBody }: Operation): unknown {
+/** The fields that are shown where those that are required are too few, or all change too much. */
+const SHOWN: Record<string, readonly string[]> = {
+  'apps.update': ['name'],
+  'apps.updateKey': ['name'],
+  'channels.create': ['type', 'name'],
+  'channels.update': ['name'],
+  'webhooks.update': ['description'],
+}
+
+export function exampleBodyOf({ operationId, requestBody }: Operation): unknown {
   const example = exampleOf(requestBody?.content)
   const [media] = Object.values(requestBody?.content ?? {})
-  const required = media?.schema.required ?? []
-  if (!isRecord(example) || required.length === 0) return example
-  return Object.fromEntries(required.map((name) => [name, example[name]]))
+  const shown = SHOWN[operationId] ?? media?.schema.required ?? []
+  if (!isRecord(example) || shown.length === 0) return example
+  return Object.fromEntries(shown.map((name) => [name, example[name]]))
 }
 
 const credentialLines = {

@@ -67,25 +67,25 @@ const introduction = `\
 A chat backend: channels, messages, threads, reactions and read state.
 
 A backend calls \`POST /tokens\` with its API key and passes the token to its front end, which \
-uses it for every call under \`/api\`. With \`X-API-Key\` and \`X-User-Id\` the backend \
-itself makes any of these calls as a user. \
-If a call accepts both and has both, the bearer token is used and \`X-API-Key\` is ignored.
+uses it for every call under \`/api\` but those that take only an API key. With \`X-API-Key\` and \
+\`X-User-Id\` the backend itself makes any of these calls as a user. If a call accepts both and \
+has both, the bearer token is used and \`X-API-Key\` is ignored.
 
 Bodies are JSON in UTF-8, ids of channels and messages are UUIDs, times are ISO 8601 in UTC. \
-Unknown fields of a request are ignored, and responses may gain fields. Refused are the keys \
-\`__proto__\` and \`constructor.prototype\`, NUL and lone surrogates in text, and integers beyond \
-2^53. A path with a method that is not described here is NOT_FOUND, and TRACE is \
-METHOD_NOT_ALLOWED everywhere.
+Unknown fields of a request are ignored, unless an operation says that they are refused, and \
+responses may gain fields. Refused are the keys \`__proto__\` and \`constructor.prototype\`, NUL \
+and lone surrogates in text, and integers beyond 2^53. A path with a method that is not described \
+here is NOT_FOUND, and TRACE is METHOD_NOT_ALLOWED everywhere.
 
 A user may send ${limits.rates.messages} messages and make ${grouped(limits.rates.requests)} \
 other calls a minute. An API key may make ${grouped(limits.rates.requests)} calls, and mint \
-${limits.rates.tokens} tokens from one address. Appends to messages that grow count apart: \
-${grouped(limits.rates.appends)} a minute for each user. The operator may have set \
-other limits: those of a call are in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \
-\`RateLimit-Reset\` of its answer. Over them it is RATE_LIMITED, with \`Retry-After\`.
+${limits.rates.tokens} tokens from one address. Appends to streamed messages count apart: \
+${grouped(limits.rates.appends)} a minute for each user. The operator may have set other limits: \
+those of a call are in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` of its \
+answer. Over them it is RATE_LIMITED, with \`Retry-After\`.
 
 Every error has the body \`{"error": {"message", "code"}}\`. If several errors apply, the first of \
-401, 429, 400, 404, 403 is returned.`
+401, 429, 400, 404, 403 is returned; a disabled app comes after 401, a missing scope after 429.`
 
 const securitySchemes: Record<string, SecuritySchemeObject> = {
   bearer: {
