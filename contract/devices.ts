@@ -42,10 +42,16 @@ export const devices = {
       `yours. A user has at most ${limits.devices} devices.`,
     input: z.object({
       platform: DevicePlatform,
-      token: field.text({ min: 1, max: limits.deviceTokenLength }).meta({
-        description: 'Push token from the device.',
-        examples: ['fcm-token-of-the-device'],
-      }),
+      token: field
+        .text({ min: 1, max: limits.deviceTokenBytes })
+        .refine(
+          (value) => field.byteLength(value) <= limits.deviceTokenBytes,
+          `expected at most ${limits.deviceTokenBytes} bytes`,
+        )
+        .meta({
+          description: 'Push token from the device.',
+          examples: ['fcm-token-of-the-device'],
+        }),
       provider: DeviceProvider,
       deviceId: field
         .text({ min: 1, max: limits.deviceIdLength })

@@ -37,6 +37,9 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     // Generators do not know lone surrogates.
     .meta({ maxLength: max, pattern: '^[^\\u0000]*$' })
 
+/** How long a text is in UTF-8. */
+export const byteLength = (value: string) => new TextEncoder().encode(value).length
+
 /** An absolute http or https URL. */
 export const url = () =>
   text({ min: 1, max: limits.urlLength })

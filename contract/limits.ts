@@ -165,7 +165,8 @@ export const limits = {
   readersShown: 100,
   devices: 25,
   deviceIdLength: 255,
-  deviceTokenLength: 4_096,
+  /** Longer ones fit no page of an index. */
+  deviceTokenBytes: 2_048,
   timezoneLength: 64,
   workspaceTypeLength: 32,
   /**

@@ -4,14 +4,12 @@ import { limits } from './limits.ts'
 import { MessageRef, Reaction } from './messages.ts'
 import { operation } from './operation.ts'
 
-const byteLength = (value: string) => new TextEncoder().encode(value).length
-
 /** An emoji or a short word: UTF-8 in NFC, without spaces and control characters. */
 export const Emoji = field
   .text({ min: 1, max: limits.emojiBytes })
   .normalize('NFC')
   .refine(
-    (value) => byteLength(value) <= limits.emojiBytes,
+    (value) => field.byteLength(value) <= limits.emojiBytes,
     `expected at most ${limits.emojiBytes} bytes`,
   )
   .refine((value) => !/[\s\p{Cc}]/u.test(value), 'expected no spaces and control characters')

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
+import { notFound, refusal } from './support/refusal.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -39,6 +40,22 @@ test.each([
   })
   await Promise.all([changed(), purged()])
   expect((await backend.channels.get({ channelId })).memberCount).toBe(0)
+})
+
+test('no channel is made in a workspace that is being deleted', async () => {
+  const { user, backend } = world()
+  const ana = await user('ana')
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  const created = await whileRowLocked(
+    world(),
+    (sql) => sql`delete from workspaces where id = ${workspaceId}`,
+    async () => {
+      const creating = refusal(backend.channels.create({ type: 'team', name: 'Hall', workspaceId }))
+      await waitingForRows(world(), 1)
+      return () => creating
+    },
+  )
+  expect(await created()).toEqual(notFound)
 })
 
 test('a workspace that has changed while it is being purged is kept', async () => {

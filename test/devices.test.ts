@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { invalid, notFound, refusal } from './support/refusal.ts'
 import { rest } from './support/rest.ts'
@@ -98,6 +99,15 @@ test('a push token moves to its new user, but not across apps', async () => {
     .api({ token })
     .devices.create({ ...android, token: 'shared' })
   expect(await devicesOf('dora')).toHaveLength(1)
+})
+
+test('a push token may be long, if not too long for an index', async () => {
+  const noa = await world().user('noa')
+  const longest = randomBytes(1_536).toString('base64')
+  await noa.devices.create({ ...android, token: longest })
+  expect((await devicesOf('noa')).map(({ token }) => token)).toEqual([longest])
+  for (const token of [`${longest}x`, '🎈'.repeat(600)])
+    expect(await refusal(noa.devices.create({ ...android, token }))).toEqual(invalid)
 })
 
 test('a user has at most 25 devices, and known ones can still be updated', async () => {

@@ -1,6 +1,6 @@
 import { defaultPreferences as all, type Preferences } from '@parley/contract'
 import { isQuiet, isWanted, kindFor } from '@parley/server/jobs/push/rules'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 const quiet = (quietHoursStart: string, quietHoursEnd: string, timezone = 'UTC') => ({
   ...all,
@@ -61,4 +61,30 @@ test('a message is one push: a mention, else a thread reply, else a new message'
   expect(kindFor(everything, { ...all, pushEnabled: false }, now)).toBeUndefined()
   expect(kindFor(everything, quiet('11:00', '13:00'), now)).toBeUndefined()
   expect(isWanted('reaction', quiet('11:00', '13:00'), now)).toBe(false)
+})
+
+test('a timezone has one formatter, and its other spellings are forgotten', () => {
+  const { DateTimeFormat } = Intl
+  let made = 0
+  class Counted extends DateTimeFormat {
+    constructor(...given: ConstructorParameters<typeof DateTimeFormat>) {
+      super(...given)
+      made += 1
+    }
+  }
+  Object.assign(Intl, { DateTimeFormat: Counted })
+  onTestFinished(() => void Object.assign(Intl, { DateTimeFormat }))
+  const name = 'America/Argentina/ComodRivadavia'
+  /** One of the many spellings of the name in upper and lower case. */
+  const spelled = (number: number) =>
+    [...name].map((letter, at) => ((number >> at) & 1 ? letter.toUpperCase() : letter)).join('')
+  const ask = (number: number) =>
+    void isQuiet(quiet('22:00', '08:00', spelled(number)), at('2026-06-01T12:00Z'))
+  const spellings = new Map(Array.from({ length: 8_192 }, (_, n) => [spelled(n), n]))
+  const numbers = [...spellings.values()].slice(0, 1_500)
+  const [first = 0] = numbers
+  for (const number of [first, ...numbers]) ask(number)
+  expect(made).toBe(numbers.length)
+  ask(first)
+  expect(made).toBe(numbers.length + 1)
 })

@@ -20,16 +20,17 @@ export async function workspaceForMember(
   return { role }
 }
 
-/** A workspace of the app, for its backend. */
+/** A workspace of the app, for its backend, which is not deleted until the transaction ends. */
 export async function requireWorkspace(
-  { db, caller: { appId } }: Context<'userOrKey'>,
+  { db, caller: { appId } }: WriteContext<'userOrKey'>,
   workspaceId: string,
 ) {
   const [workspace] = await db<{ id: string }[]>`
     select id
     from workspaces
     where app_id = ${appId}
-      and id = ${workspaceId}`
+      and id = ${workspaceId}
+    for key share`
   if (!workspace) throw workspaceNotFound()
 }
 

@@ -67,22 +67,30 @@ export async function lockMemberships(db: Tx, appId: string, userIds: string[]) 
     where ${ofThem}`
 }
 
-/** Makes the next member an owner in each of these workspaces that has none left. */
+/**
+ * Makes the next member an owner in each of these workspaces that has none left. The members of a
+ * workspace are read once for each question, and not for each of them.
+ */
 const appointOwners = (db: Tx, workspaceIds: string[]) => db`
   update workspace_members wm
   set role = 'owner'
-  where (workspace_id, user_id) in (
-    select distinct on (workspace_id) workspace_id, user_id
-    from workspace_members heir
-    where workspace_id = any(${workspaceIds}::uuid[])
-      and not exists (
-        select
-        from workspace_members owner
-        where owner.workspace_id = heir.workspace_id
-          and owner.role = 'owner'
-      )
-    order by workspace_id, role = 'admin' desc, joined_at, user_id
-  )`
+  from unnest(${workspaceIds}::uuid[]) given (workspace_id)
+  cross join lateral (
+    select next.user_id
+    from workspace_members next
+    where next.workspace_id = given.workspace_id
+    order by next.role = 'admin' desc, next.joined_at, next.user_id
+    limit 1
+  ) heir
+  where wm.workspace_id = given.workspace_id
+    and wm.user_id = heir.user_id
+    and (
+      select true
+      from workspace_members owner
+      where owner.workspace_id = given.workspace_id
+        and owner.role = 'owner'
+      limit 1
+    ) is null`
 
 /**
  * Whether workspace `w` has no members: a look-up of one row. `not exists` becomes a join, for

@@ -1,4 +1,5 @@
 import type { Preferences } from '@parley/contract'
+import { createLru } from '../../core/lru.ts'
 import type { PushKind } from './settings.ts'
 
 const preferenceOf = {
@@ -43,8 +44,11 @@ export function isQuiet(
   return start <= end ? start <= time && time < end : start <= time || time < end
 }
 
-/** A formatter for each of the about 600 timezones: making one costs far more than using it. */
-const clocks = new Map<string, Intl.DateTimeFormat>()
+/**
+ * A formatter for each of the about 600 timezones: making one costs far more than using it. Each of
+ * them has names without end, in upper and lower case.
+ */
+const clocks = createLru<Intl.DateTimeFormat>({ entries: 1_000 })
 function clockOf(timeZone: string) {
   const existing = clocks.get(timeZone)
   if (existing) return existing
