@@ -23,6 +23,9 @@ export const isConnectionLost = (error: unknown) => CONNECTION_CODES.has(codeOf(
  */
 export const isStatementTimeout = (error: unknown) => codeOf(error) === '57014' || isCutShort(error)
 
+/** Whether a row with the same key was there, or committed while the statement waited for it. */
+export const isDuplicate = (error: unknown) => codeOf(error) === '23505'
+
 /** Whether work waited so long for its connection that no statement of it had the time to run. */
 const isCutShort = (error: unknown) =>
   error instanceof Error && 'isCutShort' in error && error.isCutShort === true

@@ -6,6 +6,7 @@ export {
   isConnectionLost,
   isDatabaseUnavailable,
   isDiskFull,
+  isDuplicate,
   isOutage,
   isStatementTimeout,
 } from './availability.ts'

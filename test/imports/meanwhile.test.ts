@@ -39,6 +39,35 @@ test('a channel that its file has twice is refused once, by its first line', asy
   ])
 })
 
+test('a direct message that two begin as theirs is shown stays, and the import ends', async () => {
+  const { db, url, operator } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'At once' })
+  const pair = channel('both', { type: 'messaging', name: undefined, memberIds: ['sam', 'tom'] })
+  await importInto({ url, apiKey }, [user('sam'), user('tom')])
+  const id = randomUUID()
+  const imported = await whileRowLocked(
+    world(),
+    (sql) => sql`
+      insert into channels (id, app_id, cid, type, created_by, dm_key)
+      values (${id}, ${appId}, 'messaging:both', 'messaging', 'sam', 'sam tom')`,
+    async () => {
+      const running = importInto({ url, apiKey }, [pair])
+      await waitingForRows(world(), 1)
+      return () => running
+    },
+  )
+  expect(await imported()).toMatchObject({
+    isFinished: true,
+    refusals: [{ line: 1, reason: 'memberIds: the two have a direct message already' }],
+  })
+  const shown = await db<{ id: string }[]>`
+    select id
+    from channels
+    where app_id = ${appId}
+      and deleted_at is null`
+  expect(shown).toEqual([{ id }])
+})
+
 test('a lease from before the clock was set back keeps no import out', async () => {
   const { db, url, operator } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Set back' })

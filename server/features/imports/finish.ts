@@ -1,4 +1,4 @@
-import type { Tx } from '../../db/client.ts'
+import { isDuplicate, type Tx } from '../../db/client.ts'
 import { nextOwner } from '../members/change.ts'
 import { storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
@@ -41,7 +41,13 @@ export async function finishChannels({ appId, runId, step, onRefusal }: Finish) 
       })
     }
     await finishMembers({ ...query, step })
-    for (const refusal of await step((db) => publish(db, { appId, channels }))) onRefusal(refusal)
+    const show = () => step((db) => publish(db, { appId, channels }))
+    // Two users may begin their direct message at that moment: another look finds it.
+    const refusals = await show().catch((error) => {
+      if (!isDuplicate(error)) throw error
+      return show()
+    })
+    for (const refusal of refusals) onRefusal(refusal)
   }
   await repeat(() => step((db) => refreshMembers(db, appId)))
 }
