@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isStorable } from './fields.ts'
+import { byteLength, isStorable } from './fields.ts'
 import { limits } from './limits.ts'
 
 /** Free-form metadata: a JSON object of bounded size and depth, or null. */
@@ -99,8 +99,7 @@ function hasMoreThan(most: number, { value, depth }: Nested) {
 /** The problem of metadata that a change has made. */
 export const customProblem = (value: object) => jsonProblem(value, limits.customData)
 
-const jsonBytes = (value: unknown) =>
-  new TextEncoder().encode(JSON.stringify(value)).length + digitsLeftOut(value)
+const jsonBytes = (value: unknown) => byteLength(JSON.stringify(value)) + digitsLeftOut(value)
 /** JSON may say 1e308; the database writes and reads 309 digits. */
 const digitsLeftOut = (value: unknown): number => {
   if (typeof value === 'number') return Number(/e[+-](\d+)$/.exec(String(value))?.[1] ?? 0)

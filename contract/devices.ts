@@ -44,10 +44,7 @@ export const devices = {
       platform: DevicePlatform,
       token: field
         .text({ min: 1, max: limits.deviceTokenBytes })
-        .refine(
-          (value) => field.byteLength(value) <= limits.deviceTokenBytes,
-          `expected at most ${limits.deviceTokenBytes} bytes`,
-        )
+        .refine(...field.atMostBytes(limits.deviceTokenBytes))
         .meta({
           description: 'Push token from the device.',
           examples: ['fcm-token-of-the-device'],

@@ -40,6 +40,10 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
 /** How long a text is in UTF-8. */
 export const byteLength = (value: string) => new TextEncoder().encode(value).length
 
+/** The arguments of a refinement that limits how long a text is in UTF-8. */
+export const atMostBytes = (max: number) =>
+  [(value: string) => byteLength(value) <= max, `expected at most ${max} bytes`] as const
+
 /** An absolute http or https URL. */
 export const url = () =>
   text({ min: 1, max: limits.urlLength })

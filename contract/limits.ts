@@ -165,7 +165,7 @@ export const limits = {
   readersShown: 100,
   devices: 25,
   deviceIdLength: 255,
-  /** Longer ones fit no page of an index. */
+  /** Much longer ones may not fit an entry of an index. */
   deviceTokenBytes: 2_048,
   timezoneLength: 64,
   workspaceTypeLength: 32,

@@ -8,10 +8,7 @@ import { operation } from './operation.ts'
 export const Emoji = field
   .text({ min: 1, max: limits.emojiBytes })
   .normalize('NFC')
-  .refine(
-    (value) => field.byteLength(value) <= limits.emojiBytes,
-    `expected at most ${limits.emojiBytes} bytes`,
-  )
+  .refine(...field.atMostBytes(limits.emojiBytes))
   .refine((value) => !/[\s\p{Cc}]/u.test(value), 'expected no spaces and control characters')
   .refine((value) => value !== '.' && value !== '..', 'expected something other than "." and ".."')
   .meta({
