@@ -20,7 +20,9 @@ type NameSearch = {
 /**
  * Selects the first rows of a list that have `q` in their name. A part that many names have is
  * found by looking at the first rows. One that few names have is found by the index of names: only
- * if the first rows are not enough, so that not all the names with an "a" are read and sorted.
+ * if the first rows are not enough, and not all, so that not every name with an "a" is read and
+ * sorted. The last row that is looked at is kept, whatever its name, as the mark of that. Beside the
+ * columns there is one of its own, `place`.
  */
 export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSearch): Fragment {
   // Every name has it, and the index of names no key of it.
@@ -29,20 +31,29 @@ export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSe
     with first as materialized (
       select listed.*
       from (
-        ${inOrder(ROWS_IN_ORDER)}
+        select walked.*, row_number() over (order by ${order}) as place
+        from (
+          ${inOrder(ROWS_IN_ORDER)}
+        ) walked
       ) listed
       where ${hasPart(db, db`listed.name`, q)}
+        or listed.place = ${ROWS_IN_ORDER}
       order by ${order}
       limit ${count}
+    ),
+    rest as (
+      select
+      from first
+      where first.place = ${ROWS_IN_ORDER}
     )
     select first.*
     from first
-    where (select count(*) from first) = ${count}
+    where not exists (select from rest)
     union all
     (
-      select keyed.*
+      select keyed.*, null
       from (${byKeys}) keyed
-      where (select count(*) from first) < ${count}
+      where exists (select from rest)
         and ${hasPart(db, db`keyed.name`, q)}
       order by ${order}
       limit ${count}

@@ -43,7 +43,10 @@ export function selectOpenIds(
     const byKeys = db`
       select c.id, c.last_activity_at, c.name
       from channels_named(${appId}, ${kind}, ${q}) c`
-    return selectNamed(db, { q, inOrder, byKeys, order: db`last_activity_at desc, id desc`, count })
+    const order = db`last_activity_at desc, id desc`
+    return db`
+      select named.id, named.last_activity_at, named.name
+      from (${selectNamed(db, { q, inOrder, byKeys, order, count })}) named`
   }
   const ofWorkspaces = db`
     select c.id, c.last_activity_at, c.name

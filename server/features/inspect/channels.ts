@@ -158,16 +158,12 @@ function newestIds(
 /** Open channels with a part of the name: only these are in the index of names. */
 function namedIds(db: Tx, { count, q, ...range }: ChannelIds & { q: string }) {
   const inOrder = (rows: number) => db`
-    select newest.id, newest.name
-    from (
-      select c.id, c.name, c.type
-      from channels c
-      where ${inApp(db, db`c`, range)}
-        and c.deleted_at is null
-      order by c.app_id desc, c.id desc
-      limit ${rows}
-    ) newest
-    where ${isOpenType(db, db`newest.type`)}`
+    select c.id, case when ${isOpenType(db, db`c.type`)} then c.name end as name
+    from channels c
+    where ${inApp(db, db`c`, range)}
+      and c.deleted_at is null
+    order by c.app_id desc, c.id desc
+    limit ${rows}`
   const byKeys = db`
     select named.id, named.name
     from (
