@@ -1,6 +1,7 @@
 import { createJobStaging } from '@parley/server/core/jobs'
 import type { Db } from '@parley/server/db/client'
 import { startDraining } from '@parley/server/jobs/drain'
+import { createRounds } from '@parley/server/jobs/rounds'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 import { upTo } from './support/events.ts'
@@ -22,12 +23,13 @@ test('jobs are moved to the queue in the order in which they were staged', async
   let drains = 0
   const use = (async (work: never) => {
     drains += 1
-    return drains === 1 ? pool.use(work) : { moved: 0, unclaimed: [] }
+    return drains === 1 ? pool.use(work) : { moved: 0, unclaimed: [], next: [] }
   }) as Db['use'] // the second one finds nothing
   const stop = startDraining({
     db: { ...pool, use },
     tasks: ['push-message'],
     staging: createJobStaging([]),
+    rounds: createRounds(),
     timings,
     log: silentLog,
   })

@@ -1,6 +1,7 @@
 import { createJobStaging } from '@parley/server/core/jobs'
 import type { Db } from '@parley/server/db/client'
 import { startDraining } from '@parley/server/jobs/drain'
+import { createRounds } from '@parley/server/jobs/rounds'
 import { scheduleCleanups } from '@parley/server/jobs/schedule-cleanups'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -8,6 +9,9 @@ import { silentLog } from './support/jobs.ts'
 
 const HOUR = 3_600_000
 const pass = () => vi.advanceTimersByTimeAsync(0)
+
+/** The next round of an app that has many waiting jobs, as each drain says. */
+const LARGE = { task: 'preview' as const, appId: 'large', round: 70 }
 
 /** Starts draining. Each drain ends when its function in `drains` is called. */
 function openDraining() {
@@ -17,18 +21,22 @@ function openDraining() {
   const use = () =>
     new Promise((resolve, reject) =>
       drains.push((outcome) =>
-        outcome instanceof Error ? reject(outcome) : resolve({ moved: outcome, unclaimed: [] }),
+        outcome instanceof Error
+          ? reject(outcome)
+          : resolve({ moved: outcome, unclaimed: [], next: [LARGE] }),
       ),
     )
   const staging = createJobStaging(['preview'])
+  const rounds = createRounds()
   const stop = startDraining({
     db: { use } as unknown as Db, // all that it uses
     tasks: ['preview'],
     staging,
+    rounds,
     timings: { ...timings, gatherMs: 10, pollMs: HOUR },
     log: silentLog,
   })
-  return { drains, staging, stop }
+  return { drains, staging, rounds, stop }
 }
 
 /** An error of the database, as its client throws it. */
@@ -43,7 +51,8 @@ test.each([
   const at = (level: string) => (_: object, line: string) => void lines.push([level, line])
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   const use = () => Promise.reject(databaseError(code))
-  const options = { db: { use } as unknown as Db, timings, log } // all that they use
+  const rounds = createRounds()
+  const options = { db: { use } as unknown as Db, rounds, timings, log } // all that they use
   const stops = [
     startDraining({ ...options, tasks: ['preview'], staging: createJobStaging(['preview']) }),
     scheduleCleanups(options),
@@ -91,6 +100,13 @@ test('jobs that are staged during a drain are moved right after it', async () =>
   staging.wake()
   await vi.advanceTimersByTimeAsync(HOUR)
   expect(drains).toHaveLength(4)
+})
+
+test('the jobs of a drain take their turns after those of the drains before it', async () => {
+  const { drains, rounds, stop } = openDraining()
+  drains[0]?.(1)
+  await stop()
+  expect(rounds.ahead()).toEqual([LARGE])
 })
 
 test('a drain that took too long makes the next ones smaller, until one has worked', async () => {

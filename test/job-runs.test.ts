@@ -1,6 +1,7 @@
 import { ApiError } from '@parley/server/core/errors'
 import { MAX_ATTEMPTS } from '@parley/server/core/jobs'
 import { createMetrics } from '@parley/server/core/metrics'
+import { createRounds } from '@parley/server/jobs/rounds'
 import { runJob } from '@parley/server/jobs/run-job'
 import { type Handlers, type JobBatch, RetryLaterError } from '@parley/server/jobs/tasks'
 import { timings } from '@parley/server/jobs/timings'
@@ -22,27 +23,36 @@ async function run(
   const { added, query } = recordAddedJobs()
   const logged: string[] = []
   const metrics = createMetrics()
+  const rounds = createRounds()
   const helpers = {
     abortSignal: new AbortController().signal,
     getQueueName: async () => 'subscribers-3',
     query,
-    job: { locked_at: new Date(), max_attempts: MAX_ATTEMPTS + deaths },
+    job: { locked_at: new Date(), priority: 7, max_attempts: MAX_ATTEMPTS + deaths },
   } as unknown as JobHelpers // what a run uses of it
   const add = (_: object, message: string) => void logged.push(message)
   await runJob('push-message', {
     handler,
     batch: { ...batch, ...given },
     helpers,
+    rounds,
     timings,
     metrics,
     log: { debug: add, info: add, warn: add, error: add },
   })
   const counted = await metrics.registry.getSingleMetricAsString('parley_jobs_total')
-  return { added, logged, counted }
+  return { added, logged, counted, rounds }
 }
 const putOff = (seconds: number) => async () => {
   throw new RetryLaterError('push-message', [job('1')], seconds, new Error('busy'))
 }
+
+test('what is put off takes a turn after what waits, from the round that is run', async () => {
+  const { added, rounds } = await run(putOff(0))
+  expect(added.map(({ round }) => round)).toEqual([7])
+  expect(rounds.runningOf('push-message')).toBe(7)
+  expect(rounds.ahead()).toEqual([{ task: 'push-message', appId: 'app', round: 8 }])
+})
 
 test('pauses double with each retry, up to ten minutes, with up to a quarter more', async () => {
   for (const [tries, seconds] of [

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { idle } from './support/idle.ts'
+import { drained, idle } from './support/idle.ts'
 import { insertMembers, insertUsers } from './support/inserted.ts'
 import { usePushChannel } from './support/push.ts'
 import { until } from './support/until.ts'
@@ -83,12 +83,7 @@ test('a push of another app comes before the later pages of many large channels'
   // All first pages are sent, and each of the four workers has begun a last one.
   await until(() => provider().kindsFor(first).length === fanOuts && held.length === 4)
   await finn.messages.send({ channelId: small.id, text: 'to eve' })
-  await until(async () => {
-    const staged = await world().db`
-      select id
-      from staged_jobs`
-    return staged.length === 0
-  })
+  await drained(world())
   // One page ends at a time, so that whatever begins next is what the queue has next.
   let ended = 0
   const begun = () => held.length + provider().kindsFor('eve').length

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createMetrics } from '@parley/server/core/metrics'
 import { DeadlineError } from '@parley/server/db/client'
+import { createRounds } from '@parley/server/jobs/rounds'
 import { runJob } from '@parley/server/jobs/run-job'
 import { RetryLaterError } from '@parley/server/jobs/tasks'
 import { timings } from '@parley/server/jobs/timings'
@@ -44,6 +45,7 @@ async function runBatch({
   const helpers = {
     job: {
       locked_at: new Date(Date.parse(SINCE) + 1000 * ageSeconds),
+      priority: 7,
       max_attempts: maxAttempts,
     },
     abortSignal: signal,
@@ -57,6 +59,7 @@ async function runBatch({
     },
     batch: { jobs: [...batch], since: SINCE, tries: 3 },
     helpers,
+    rounds: createRounds(),
     timings: { ...timings, backOffMs: 1, jobMs, graceMs: 10 },
     metrics: createMetrics(),
     log: silentLog,

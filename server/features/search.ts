@@ -21,8 +21,8 @@ type NameSearch = {
  * Selects the first rows of a list that have `q` in their name. A part that many names have is
  * found by looking at the first rows. One that few names have is found by the index of names: only
  * if the first rows are not enough, and not all, so that not every name with an "a" is read and
- * sorted. The last row that is looked at is kept, whatever its name, as the mark of that. Beside the
- * columns there is one of its own, `place`.
+ * sorted. The last row that is looked at is kept, whatever its name, as the mark of that, by its
+ * `place`, a column of its own.
  */
 export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSearch): Fragment {
   // Every name has it, and the index of names no key of it.

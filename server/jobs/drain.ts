@@ -3,6 +3,7 @@ import type { Log } from '../core/log.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { levelOf } from './log.ts'
+import { LAST_ROUND, type PartyRound, type Rounds } from './rounds.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
@@ -15,6 +16,7 @@ type DrainingOptions = {
   db: Db
   tasks: QueuedTask[]
   staging: JobStaging
+  rounds: Rounds
   timings: Timings
   log: Log
 }
@@ -23,7 +25,7 @@ type DrainingOptions = {
  * Moves staged jobs of these tasks to the queue: soon after this process commits them, and at the
  * next poll for jobs staged by other processes. Returns a function that stops this.
  */
-export function startDraining({ db, tasks, staging, timings, log }: DrainingOptions) {
+export function startDraining({ db, tasks, staging, rounds, timings, log }: DrainingOptions) {
   let timer: NodeJS.Timeout | undefined
   let current: Promise<void> | undefined
   let isStopped = false
@@ -42,7 +44,8 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
   }
   const drain = async () => {
     try {
-      const { moved, unclaimed } = await moveStagedJobs(db, tasks, most)
+      const { moved, unclaimed, next } = await moveStagedJobs(db, { tasks, most, rounds })
+      for (const party of next) rounds.enqueued(party)
       reportUnclaimed(unclaimed)
       const isMoreStaged = moved === most
       most = Math.min(JOBS_PER_DRAIN, 2 * most)
@@ -79,7 +82,8 @@ export function startDraining({ db, tasks, staging, timings, log }: DrainingOpti
   }
 }
 
-type Drained = { moved: number; unclaimed: QueuedTask[] }
+type Drained = { moved: number; unclaimed: QueuedTask[]; next: PartyRound[] }
+type Move = { tasks: QueuedTask[]; most: number; rounds: Rounds }
 
 /**
  * Moves staged jobs to the queue, in batches by task and app: an app whose pushes are many, or make
@@ -87,9 +91,11 @@ type Drained = { moved: number; unclaimed: QueuedTask[] }
  * duplicated, and several processes may drain at once. The named queues keep a user's own jobs in
  * order.
  */
-const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
+const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
   db.use(async (db) => {
     const batchSizes = tasks.map((task) => taskSettings[task].batchSize)
+    const ahead = db.json(rounds.ahead())
+    const running = tasks.map(rounds.runningOf)
     const [row] = await db<Drained[]>`
       with taken as (
         delete from staged_jobs
@@ -109,32 +115,41 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
           payload ->> 'appId' as app_id,
           (row_number() over (partition by task, payload ->> 'appId' order by id) - 1)
             / given.batch_size as batch,
+          given.running,
           case
             when task in ('subscriber', 'subscriber-removal', 'device')
               then 'subscribers-' || (hashtext(payload ->> 'userId') & 7)
           end as queue
         from taken
-        join unnest(${tasks}::text[], ${batchSizes}::int[]) as given (task, batch_size) using (task)
+        join unnest(${tasks}::text[], ${batchSizes}::int[], ${running}::int[])
+          as given (task, batch_size, running) using (task)
       ),
       batches as (
         select
-          task, queue,
+          batched.task, app_id, queue,
+          min(id) as first_id,
           json_build_object(
             'jobs', json_agg(payload order by id),
             'since', min(created_at),
             'tries', 0
-          ) as payload
+          ) as payload,
+          greatest(max(running), max(ahead.round))
+            + row_number() over (partition by batched.task, app_id order by min(id)) - 1 as round
         from batched
-        group by task, app_id, batch, queue
-        order by min(id)
+        left join jsonb_to_recordset(${ahead})
+          as ahead (task text, "appId" text, round int)
+          on ahead.task = batched.task and ahead."appId" = batched.app_id
+        group by batched.task, app_id, batch, queue
       ),
       added as (
         select
         from ${queueSchema(db)}.add_jobs(array(
           select (
-            task, payload, queue, null, ${MAX_ATTEMPTS}::int, null, null, null
+            task, payload, queue, null, ${MAX_ATTEMPTS}::int, null,
+            least(round, ${LAST_ROUND}::int), null
           )::${queueSchema(db)}.job_spec
           from batches
+          order by first_id
         ))
       )
       select
@@ -144,7 +159,15 @@ const moveStagedJobs = (db: Db, tasks: QueuedTask[], most: number) =>
           from staged_jobs sj
           where sj.task <> all(${tasks}::text[])
             and sj.created_at < now() - make_interval(secs => ${UNCLAIMED_SECONDS})
-        ) as unclaimed
+        ) as unclaimed,
+        (
+          select coalesce(json_agg(enqueued), '[]')
+          from (
+            select task, app_id as "appId", max(round) + 1 as round
+            from batches
+            group by task, app_id
+          ) enqueued
+        ) as next
       from taken, (select count(*) from added) counted`
-    return row ?? { moved: 0, unclaimed: [] }
+    return row ?? { moved: 0, unclaimed: [], next: [] }
   })

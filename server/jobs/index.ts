@@ -15,6 +15,7 @@ import { createPushes } from './push/index.ts'
 import type { PushSettings } from './push/settings.ts'
 import { checkSubscriberIds } from './push/subscriber-ids.ts'
 import { openQueue } from './queue.ts'
+import { createRounds, type Rounds } from './rounds.ts'
 import { runJob } from './run-job.ts'
 import { scheduleCleanups } from './schedule-cleanups.ts'
 import { type Handlers, type JobBatch, type QueuedTask, taskSettings } from './tasks.ts'
@@ -53,10 +54,11 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   for (const task of tasksOf(handlers)) metrics.jobs.inc({ task, outcome: 'given_up' }, 0)
   await checkSubscriberIds({ db, push: options.push, log })
   const queue = await openQueue({ databaseUrl, db, metrics, timings, log })
+  const rounds = createRounds()
   const cleanupJob = createCleanupJob({ db, cleanup, metrics, log })
   const runners = [queue.runTasks({ concurrency: 1, taskList: { cleanup: cleanupJob } })]
   for (const [name, concurrency] of Object.entries(CONCURRENCY)) {
-    const taskList = taskListOf(name, { handlers, timings, metrics, log })
+    const taskList = taskListOf(name, { handlers, rounds, timings, metrics, log })
     if (Object.keys(taskList).length === 0) continue
     // Fetched together, jobs of one of graphile-worker's named queues would run side by side.
     const together = name === 'subscribers' ? {} : { localQueue: { size: concurrency } }
@@ -64,7 +66,8 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   }
   const stopHeartbeat = startHeartbeat({ db, queue, timings, metrics, log })
   const stopCleanups = scheduleCleanups({ db, timings, log })
-  const stopDraining = startDraining({ db, tasks: tasksOf(handlers), staging, timings, log })
+  const tasks = tasksOf(handlers)
+  const stopDraining = startDraining({ db, tasks, staging, rounds, timings, log })
   const stopWebhooks = startWebhooks({ db, metrics, webhooks: options.webhooks, timings, log })
 
   return async () => {
@@ -75,7 +78,13 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   }
 }
 
-type RunContext = { handlers: Partial<Handlers>; timings: Timings; metrics: Metrics; log: Log }
+type RunContext = {
+  handlers: Partial<Handlers>
+  rounds: Rounds
+  timings: Timings
+  metrics: Metrics
+  log: Log
+}
 
 /** The tasks of one queue that this process handles. */
 function taskListOf(queue: string, { handlers, ...context }: RunContext) {

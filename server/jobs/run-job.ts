@@ -13,6 +13,7 @@ import { keepGivenUp } from './given-up.ts'
 import { jobTraces } from './job-trace.ts'
 import { levelOf } from './log.ts'
 import { isQueueUnavailable } from './queue-pool.ts'
+import type { Rounds } from './rounds.ts'
 import {
   type HandlerContext,
   type Handlers,
@@ -31,6 +32,7 @@ type RunJobOptions<T extends QueuedTask> = {
   handler: Handlers[T]
   batch: JobBatch<T>
   helpers: JobHelpers
+  rounds: Rounds
   timings: Timings
   metrics: Metrics
   log: Log
@@ -48,10 +50,11 @@ const MAX_STORE_TRIES = 8
  */
 export async function runJob<T extends QueuedTask>(
   task: T,
-  { handler, batch, helpers, timings, metrics, log }: RunJobOptions<T>,
+  { handler, batch, helpers, rounds, timings, metrics, log }: RunJobOptions<T>,
 ): Promise<void> {
-  const { jobs, since, tries, page = 0 } = batch
+  const { jobs, since, tries } = batch
   const { job, abortSignal: signal } = helpers
+  rounds.begin({ task, appId: jobs[0].appId, round: job.priority })
   const about = { traces: tracesOf(jobs), messages: messagesOf(jobs) }
   // By the database's clock: that of this machine may be wrong.
   const takenAt = job.locked_at ?? new Date()
@@ -67,19 +70,25 @@ export async function runJob<T extends QueuedTask>(
     const facts = { task, tries, since, jobs: jobs.length, ...about, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
-  const add = (task: T | RetryLaterError['task'], batch: JobBatch, pauseMs = 0) =>
-    untilStored(() => addBatch(helpers, { task, batch, pauseMs }), { signal, timings })
+  // In a round of its own: else those of a tenant would hold up the jobs of all others.
+  const add = (task: QueuedTask, batch: JobBatch, pauseMs = 0) => {
+    const round = rounds.take({ task, appId: batch.jobs[0].appId })
+    return untilStored(() => addBatch(helpers, { task, batch, pauseMs, round }), {
+      signal,
+      timings,
+    })
+  }
   let nextPage: QueuedJob<T>[] = []
   const addNextPage = async (pauseMs?: number) => {
     // Those of one app do not wait for those of others.
     for (const id of new Set(nextPage.map(({ appId }) => appId))) {
       const [first, ...others] = nextPage.filter(({ appId }) => appId === id)
       if (!first) continue
-      await add(task, { jobs: [first, ...others], since, tries, page: page + 1 }, pauseMs)
+      await add(task, { jobs: [first, ...others], since, tries }, pauseMs)
     }
   }
   const split = async () => {
-    for (const job of jobs) await add(task, { jobs: [job], since, tries, page })
+    for (const job of jobs) await add(task, { jobs: [job], since, tries })
   }
   if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
@@ -112,7 +121,7 @@ export async function runJob<T extends QueuedTask>(
         timings.backOffMs * backOffFactor(tries),
       )
       const reason = reasonOf(later.cause)
-      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, page, reason }, pauseMs)
+      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, pauseMs)
       return addNextPage(pauseMs)
     }
     if (signal.aborted) return add(task, batch)
@@ -171,14 +180,13 @@ async function untilStored(store: () => Promise<void>, { signal, timings }: Endi
   }
 }
 
-type AddedBatch = { task: QueuedTask; batch: JobBatch; pauseMs: number }
+type AddedBatch = { task: QueuedTask; batch: JobBatch; pauseMs: number; round: number }
 
 /**
  * Enqueues a batch, in the same named queue as the job that is running. The pause begins now: that
- * job may have waited for a worker since it was taken from the database. Later pages give way to
- * earlier ones: else a tenant with many large channels would hold up the pushes of all others.
+ * job may have waited for a worker since it was taken from the database.
  */
-async function addBatch(helpers: JobHelpers, { task, batch, pauseMs }: AddedBatch) {
+async function addBatch(helpers: JobHelpers, { task, batch, pauseMs, round }: AddedBatch) {
   const queueName = await helpers.getQueueName()
   await helpers.query(
     `select
@@ -189,7 +197,7 @@ async function addBatch(helpers: JobHelpers, { task, batch, pauseMs }: AddedBatc
       max_attempts => $5,
       priority => $6
     )`,
-    [task, JSON.stringify(batch), queueName, pauseMs, MAX_ATTEMPTS, batch.page ?? 0],
+    [task, JSON.stringify(batch), queueName, pauseMs, MAX_ATTEMPTS, round],
   )
 }
 

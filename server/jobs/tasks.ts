@@ -25,8 +25,6 @@ export type JobBatch<T extends QueuedTask = QueuedTask> = {
   jobs: NonEmpty<QueuedJob<T>>
   since: string
   tries: number
-  /** The number of the page, from 0, if the push has so many recipients that it is paged. */
-  page?: number
   /** Why it was put off, the last time. */
   reason?: string | undefined
   /** How often the job had failed or was put off, if it was given up. */

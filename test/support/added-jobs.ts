@@ -9,8 +9,9 @@ type Added = {
   queueName: string | null
   pauseMs: number
   maxAttempts: number
+  round: number
 }
-type Values = [string, string, string | null, number, number]
+type Values = [string, string, string | null, number, number, number]
 
 /**
  * Records the jobs that are added to the queue. The first `failures` statements that add one fail.
@@ -25,8 +26,9 @@ export function recordAddedJobs({ failures = 0, failure = new Error('no room') }
       throw failure
     }
     // The parameters of the statement.
-    const [task, batch, queueName, pauseMs, maxAttempts] = values as Values
-    if (isAddition) added.push({ task, batch: JSON.parse(batch), queueName, pauseMs, maxAttempts })
+    const [task, batch, queueName, pauseMs, maxAttempts, round] = values as Values
+    if (isAddition)
+      added.push({ task, batch: JSON.parse(batch), queueName, pauseMs, maxAttempts, round })
     return { rows: [] }
   }
   return { added, query }

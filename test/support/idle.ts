@@ -14,6 +14,15 @@ export const idle = ({ db }: Pick<World, 'db'>) =>
     return row?.count === 0
   })
 
+/** Waits until all staged jobs have been moved to the queue. */
+export const drained = ({ db }: Pick<World, 'db'>) =>
+  until(async () => {
+    const staged = await db`
+      select id
+      from staged_jobs`
+    return staged.length === 0
+  })
+
 /** Stages the push of a message, as its send does. */
 export const stagePush = ({ db, appId }: Pick<World, 'db' | 'appId'>, messageId: string) => db`
   insert into staged_jobs (task, payload)

@@ -4,7 +4,7 @@ import { bodyOf, serveLocally } from './local-server.ts'
 import { createNovu, triggersOf } from './novu.ts'
 import { leakIn } from './twin/index.ts'
 
-type Call = {
+export type Call = {
   method: string
   path: string
   key: string | undefined
