@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { insertWorkspace } from './support/inserted.ts'
 import { waitingForRows, whileRowLocked } from './support/locks.ts'
 import { forbidden, notFound, refusal } from './support/refusal.ts'
+import { until } from './support/until.ts'
 import { type User, useSharedWorld } from './support/world.ts'
 
 const world = useSharedWorld()
@@ -71,4 +72,57 @@ test('a new channel in a workspace waits for the removal of its creator to end',
     },
   )
   expect(await refused).toEqual(forbidden)
+})
+
+test('an invite that is being made when its creator is deleted expires with them', async () => {
+  const { appId, backend, db } = world()
+  const [gil] = await world().users('gil', 'hanna')
+  const workspaceId = await insertWorkspace(world(), { gil: 'owner', hanna: 'owner' })
+  const waiting = (count: number) =>
+    until(async () => {
+      const found = await db`
+        select
+        from pg_stat_activity
+        where datname = current_database()
+          and wait_event_type = 'Lock'`
+      return found.length === count
+    })
+  const { calls } = await whileRowLocked(
+    world(),
+    // The invite is inserted, and waits to be noted.
+    (sql) => sql`lock table audit in share row exclusive mode`,
+    async () => {
+      const invited = gil.invites.create({ workspaceId, role: 'admin' })
+      await waiting(1)
+      const deleted = backend.users.delete({ userId: gil.id })
+      await waiting(2)
+      return { calls: [invited, deleted] } // they end after the lock
+    },
+  )
+  await Promise.all(calls)
+  const valid = await db`
+    select
+    from workspace_invites
+    where app_id = ${appId}
+      and created_by = ${gil.id}
+      and expires_at > now()`
+  expect(valid).toEqual([])
+})
+
+test('an invite into a workspace that is being deleted is refused', async () => {
+  const [ida] = await world().users('ida')
+  const workspaceId = await insertWorkspace(world(), { ida: 'owner' })
+  const { refused } = await whileRowLocked(
+    world(),
+    (sql) => sql`
+      delete from workspaces
+      where app_id = ${world().appId}
+        and id = ${workspaceId}`,
+    async () => {
+      const refused = refusal(ida.invites.create({ workspaceId }))
+      await waitingForRows(world(), 1)
+      return { refused } // it ends after the deletion
+    },
+  )
+  expect(await refused).toEqual(notFound)
 })
