@@ -1,4 +1,4 @@
-import { RequiresFirstError } from '@parley/server/core/operation'
+import { CONTENDED, RequiresFirstError } from '@parley/server/core/operation'
 import { createCommandSequence } from '@parley/server/http/command-sequence'
 import { createEachRunner } from '@parley/server/http/each-runner'
 import { createGroupCommit } from '@parley/server/http/group-commit'
@@ -74,6 +74,30 @@ test('commands of a failed batch that are run alone stop behind one that is refu
   await batch(3).then((one) => one?.settle(lost))
   expect(await Promise.all(answers)).toEqual(['first done', 'poison', 'closed', 'closed'])
   expect(batches).toHaveLength(4)
+})
+
+test('commands of a failed batch wait behind one whose resource is locked', async () => {
+  const done: string[] = []
+  let isLocked = true
+  const attempt = createGroupCommit<string, string>({
+    ...sizes,
+    run: async (commands, { mayWait }) => {
+      if (commands.includes('poison')) throw new Error('poison')
+      if (!commands.includes('1') || mayWait || !isLocked) {
+        done.push(...commands)
+        return commands
+      }
+      // Others let go of the lock just after that.
+      isLocked = false
+      return commands.map(() => CONTENDED)
+    },
+  })
+  const send = (command: string, resource: string) =>
+    outcomeOf(attempt({ group: 'app', resource }, command, later()))
+  const answers = [send('first', 'other'), send('poison', 'other')]
+  answers.push(send('1', 'channel'), send('2', 'channel'), send('3', 'third'))
+  expect(await Promise.all(answers)).toEqual(['first', 'poison', '1', '2', '3'])
+  expect(done).toEqual(['first', '3', '1', '2'])
 })
 
 const texts = Array.from({ length: 30 }, (_, index) => `${index + 1}`)

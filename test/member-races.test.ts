@@ -15,6 +15,7 @@ test('a deleted user acquires nothing, even before the node knows', async () => 
   const { token } = await ana.invites.create({ workspaceId })
   const dan = await world().user('dan')
   await dan.members.join({ channelId })
+  const own = await dan.workspaces.create({ name: 'Own', type: 'team' })
   const open = await ana.channels.create({ type: 'public', name: 'Open' })
   await dan.channels.list()
   const { db, appId } = world()
@@ -26,6 +27,7 @@ test('a deleted user acquires nothing, even before the node knows', async () => 
     dan.reactions.add({ channelId, messageId, emoji: '👍' }),
     dan.workspaces.create({ name: 'Mine', type: 'team' }),
     dan.invites.accept({ token }),
+    dan.invites.create({ workspaceId: own.id }),
     dan.devices.create({ platform: 'ios', provider: 'apns', token: 'dan' }),
     dan.preferences.update({ mentions: false }),
   ]

@@ -39,6 +39,8 @@ test('a sync returns what the operations of its parts return', async () => {
     ...allOf([channelId], [root]),
     userIds: ['ben', 'nobody', 'ana'],
   })
+  const twice = await ben.sync.pull(allOf([channelId], [root, root.toUpperCase(), root]))
+  expect(twice.channels[channelId]).toEqual(channels[channelId])
   const list = await ben.messages.list({ channelId, limit: 50, replies: false })
   const { roots, pins, threads } = channels[channelId] ?? {}
   expect(roots).toEqual({ messages: list.messages, hasMore: list.hasMore })

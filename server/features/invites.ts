@@ -11,13 +11,14 @@ import { pipelined } from '../db/pipelined.ts'
 import { LAST_ID } from '../db/sql.ts'
 import { lockCallerForShare } from './access.ts'
 import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
-import { workspaceForMember } from './workspaces/access.ts'
+import { sharedWorkspaceForMember, workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'
 
 const create = implement(
   contract.invites.create,
   async (ctx, { workspaceId, maxUses = null, expiresInDays, role }) => {
-    const own = await workspaceForMember(ctx, workspaceId)
+    await lockCallerForShare(ctx)
+    const own = await sharedWorkspaceForMember(ctx, workspaceId)
     if (!mayInvite(own.role, role)) {
       throw new ApiError(
         'FORBIDDEN',

@@ -28,10 +28,12 @@ export async function readThreads(
 ): Promise<Fit<Pick<RoomParts, 'threads'>>> {
   if (channels.length === 0 || messageIds.length === 0) return NOTHING
   const channelIds = channels.map(({ id }) => id)
+  // Of a thread that is read twice, each reply would be returned twice.
+  const ids = [...new Set(messageIds)]
   // In a form that no index has, so that the messages are found by their ids.
   const rows = db`
     select shown.*, given.ordinal as thread_ordinal
-    from unnest(${messageIds}::uuid[]) with ordinality as given (id, ordinal)
+    from unnest(${ids}::uuid[]) with ordinality as given (id, ordinal)
     cross join lateral (
       select *
       from messages

@@ -178,16 +178,23 @@ async function runBatch<Command, Result>(
       else entry.resolve(result)
     },
   }))
-  const runSome = async (some: Entry<Command, Result>[]) => {
+  const contendedResources = new Set<string>()
+  const runSome = async (
+    some: Entry<Command, Result>[],
+  ): Promise<(Result | typeof CONTENDED)[]> => {
     // A command that runs alone after a failed batch: the one before it in its sequence may have
-    // been refused.
-    const sequence = some.length === 1 ? some[0]?.keys.sequence : undefined
+    // been refused, and one before it may wait for the same lock.
+    const alone = some.length === 1 ? some[0]?.keys : undefined
+    const sequence = alone?.sequence
     if (sequence?.refusal) throw sequence.refusal
+    if (alone && contendedResources.has(alone.resource)) return [CONTENDED]
     try {
-      return await run(
+      const results = await run(
         some.map(({ command }) => command),
         until,
       )
+      if (alone && results[0] === CONTENDED) contendedResources.add(alone.resource)
+      return results
     } catch (error) {
       sequence?.note(error)
       throw error

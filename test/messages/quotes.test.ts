@@ -138,6 +138,20 @@ test('stored quotes of a deleted user name nobody', async () => {
   expect(await quotes()).toEqual([{ user: { id: cleo.id, name: 'Deleted user', image: null } }])
 })
 
+test('stored quotes of a deleted system message keep its author', async () => {
+  const { ben, channelId } = await talk()
+  const { backend, db } = world()
+  const notice = await backend.messages.send({ channelId, text: 'Asked' })
+  const quoting = await ben.messages.send({ channelId, text: 'who?', quotedMessageId: notice.id })
+  await backend.messages.delete({ channelId, messageId: notice.id })
+  const quotes = await db<{ quote: { user: object; text: string } }[]>`
+    select envelope::jsonb #> '{payload,message,quotedMessage}' as quote
+    from events
+    where message_id = ${quoting.id}
+      and type = 'message.new'`
+  expect(quotes).toMatchObject([{ quote: { user: notice.user, text: '' } }])
+})
+
 test('backends quote, and streams grow below their quotes', async () => {
   const { channelId, say } = await talk()
   const asked = await say('Which soup?')

@@ -45,6 +45,15 @@ describe('a message that grows', () => {
     ).toEqual([forbidden, forbidden, invalid])
   })
 
+  test('takes nothing from a user of another app who has the id of its author', async () => {
+    const { api, operator } = world()
+    const { append, ref } = await begin()
+    const { apiKey } = await operator.apps.create({ name: 'Other' })
+    const namesake = api({ apiKey, userId: 'bot' })
+    expect(await refusal(namesake.streams.append({ ...ref, at: 0, text: 'x' }))).toEqual(notFound)
+    expect(await append(0, 'one')).toEqual({ length: 3 })
+  })
+
   test('applies a repeated append once, and refuses a gap or another text', async () => {
     const { append, finish } = await begin()
     await append(0, 'one ')

@@ -2,7 +2,10 @@ import { runInTransaction } from '@parley/server/core/context'
 import { storeStream } from '@parley/server/features/streams/store'
 import { expect, test } from 'vitest'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
+import { forbidden, notFound, refusal } from '../support/refusal.ts'
 import { never, useStreams } from './fixture.ts'
+
+type Ref = { channelId: string; messageId: string }
 
 const { world, users, begin } = useStreams({ timings: { streamQuietMs: never } })
 
@@ -77,4 +80,37 @@ test('a message that grows is stored again only if it has grown', async () => {
   const stored = await store()
   expect(stored).toMatchObject({ text: 'Hi', streaming: true })
   expect(await store()).toEqual(stored)
+})
+
+const whatEnds: [string, (ref: Ref) => Promise<unknown>, object][] = [
+  [
+    'the removal of its author',
+    ({ channelId }) => users().ana.members.remove({ channelId, userId: 'bot' }),
+    forbidden,
+  ],
+  [
+    'a freeze of the channel',
+    ({ channelId }) => world().backend.channels.update({ channelId, frozen: true }),
+    forbidden,
+  ],
+  [
+    'the deletion of the channel',
+    ({ channelId }) => users().ana.channels.delete({ channelId }),
+    notFound,
+  ],
+]
+
+test.each(whatEnds)('after %s no waiting text is appended', async (_, change, expected) => {
+  const { append, ref } = await begin()
+  const { appended } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from message_streams where message_id = ${ref.messageId} for update`,
+    async () => {
+      const appended = refusal(append(0, 'too late'))
+      await waitingForRows(world(), 1)
+      await change(ref)
+      return { appended } // it ends after the lock
+    },
+  )
+  expect(await appended).toEqual(expected)
 })

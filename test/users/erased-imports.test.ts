@@ -1,8 +1,20 @@
 import type { ImportRecord } from '@parley/client/server'
+import type { Tx } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
 import { finishChannels } from '@parley/server/features/imports/finish'
+import { storePins, storeReactions } from '@parley/server/features/imports/marks'
+import { storeMessages } from '@parley/server/features/imports/number'
 import { expect, test } from 'vitest'
-import { at, channel, channelIdOf, member, message, post, user } from '../imports/records.ts'
+import {
+  at,
+  channel,
+  channelIdOf,
+  member,
+  message,
+  messageIdOf,
+  post,
+  user,
+} from '../imports/records.ts'
 import { erased } from '../support/cleanup.ts'
 import { exportOf } from '../support/exported.ts'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
@@ -25,6 +37,21 @@ async function erase(userId: string) {
 const rolesIn = async (id: string) => {
   const { members } = await world().backend.members.list({ channelId: channelIdOf(world(), id) })
   return Object.fromEntries(members.map(({ userId, role }) => [userId, role]))
+}
+
+/** Runs a step of an import, as at the end of its file. */
+const step = <T>(work: (db: Tx) => Promise<T>) =>
+  world().pool.use((connection) => transaction(connection, work))
+
+/** Shows what a run has read that was cut in this channel. */
+async function finish(channelId: string) {
+  const { db, appId } = world()
+  const [{ runId } = { runId: '' }] = await db<{ runId: string }[]>`
+    select "row" ->> 'runId' as run_id
+    from imported_rows
+    where channel_id = ${channelId}
+      and record = 'channel'`
+  await finishChannels({ appId, runId, step, onRefusal: () => {} })
 }
 
 test('a group whose owner is erased before its import is finished gets another owner', async () => {
@@ -148,15 +175,10 @@ test('the next user of an erased id gets no direct message that was imported for
 })
 
 test('a channel is shown with the members left by an erasure beside its import', async () => {
-  const { db, appId, backend, cleanup, pool } = world()
+  const { db, appId, backend, cleanup } = world()
   const members = ['lou', 'mel'].map((id) => member('counted', id))
   await send([user('lou'), user('mel'), channel('counted'), ...members], { isCut: true })
   const channelId = channelIdOf(world(), 'counted')
-  const [{ runId } = { runId: '' }] = await db<{ runId: string }[]>`
-    select "row" ->> 'runId' as run_id
-    from imported_rows
-    where channel_id = ${channelId}
-      and record = 'channel'`
   await db`
     update members
     set unread_after_seq = 0
@@ -174,10 +196,7 @@ test('a channel is shown with the members left by an erasure beside its import',
     async () => {
       await backend.users.delete({ userId: 'lou' })
       await waitingForRows(world(), 1)
-      const finished = finishChannels({
-        ...{ appId, runId, onRefusal: () => {} },
-        step: (work) => pool.use((connection) => transaction(connection, work)),
-      })
+      const finished = finish(channelId)
       await waitingForRows(world(), 2)
       return { finished }
     },
@@ -185,4 +204,39 @@ test('a channel is shown with the members left by an erasure beside its import',
   await finished
   await erased(world())
   expect(await backend.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
+})
+
+test('no imported reaction or pin is stored for a message that is being erased', async () => {
+  const { db, appId, backend, cleanup } = world()
+  const by = { messageId: 'pinned', userId: 'otis', createdAt: at(3) }
+  const records: ImportRecord[] = [
+    ...[user('nell'), user('otis'), channel('pins'), member('pins', 'otis')],
+    message('pinned', 'pins', { userId: 'nell' }),
+    { record: 'reaction', emoji: '👍', ...by },
+    { record: 'pin', ...by },
+  ]
+  await send(records, { isCut: true })
+  const channelId = channelIdOf(world(), 'pins')
+  const messageId = messageIdOf(world(), 'pinned')
+  const query = { appId, channelIds: [channelId] }
+  await step((tx) => storeMessages(tx, query))
+  await cleanup.run()
+  const { marked } = await whileRowLocked(
+    world(),
+    (sql) => sql`select from messages where id = ${messageId} for no key update`,
+    async () => {
+      await backend.users.delete({ userId: 'nell' })
+      await waitingForRows(world(), 1)
+      const marked = [storeReactions, storePins].map((store) => step((tx) => store(tx, query)))
+      await Promise.race([Promise.all(marked), waitingForRows(world(), 3)])
+      return { marked }
+    },
+  )
+  await Promise.all(marked)
+  await erased(world())
+  await finish(channelId)
+  const otis = await world().user('otis')
+  expect((await otis.pins.list({ channelId })).messages).toEqual([])
+  expect(await db`select from reactions where message_id = ${messageId}`).toEqual([])
+  expect(await db`select from pins where message_id = ${messageId}`).toEqual([])
 })

@@ -1,8 +1,12 @@
 import { topics } from '@parley/contract'
+import { runInTransaction } from '@parley/server/core/context'
+import { createEventBus } from '@parley/server/core/event-bus'
+import { eraseReactions, selectReactions } from '@parley/server/features/users/erase-reactions'
 import { expect, test } from 'vitest'
 import { erased } from '../support/cleanup.ts'
 import { dump } from '../support/dump.ts'
-import { waitingForRows, whileRowLocked } from '../support/locks.ts'
+import { channelEventsOf } from '../support/events.ts'
+import { waitingForRows, whileRowLocked, withoutCleanup } from '../support/locks.ts'
 import { invalid, refusal } from '../support/refusal.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -113,6 +117,47 @@ test('a channel that an import brings is not shown while a user is erased from i
     },
   )
   await erased(world())
+})
+
+test('a reaction is removed with an event if its channel was shown meanwhile', async () => {
+  const { db, appId, cleanup, pool } = world()
+  const [lou, mia] = await world().users('lou', 'mia')
+  const { id: channelId } = await mia.channels.create({
+    ...{ type: 'group', name: 'Shown', memberIds: ['lou'] },
+  })
+  const { id: messageId } = await mia.messages.send({ channelId, text: 'hi' })
+  await lou.reactions.add({ channelId, messageId, emoji: '👍' })
+  // As the deletion and an import, whose next step shows the channel.
+  const hide = (deletedAt: string | null) => db`
+    update channels
+    set deleted_at = ${deletedAt}
+    where id = ${channelId}
+      and app_id = ${appId}`
+  const query = { appId, userIds: ['lou'], exceptChannelIds: [], limit: 10 }
+  await withoutCleanup(world(), async () => {
+    await db`
+      update users
+      set deleted_at = now()
+      where app_id = ${appId}
+        and id = 'lou'`
+    await hide('infinity')
+    const [found] = await pool.use((tx) => selectReactions(tx, query))
+    expect(found).toMatchObject({ channelId, state: 'importing' })
+    await hide(null)
+    const { publisher } = createEventBus()
+    if (found)
+      await pool.use((tx) =>
+        runInTransaction(tx, { appId, publisher }, (ctx) => eraseReactions(ctx, found, 10)),
+      )
+  })
+  await cleanup.run()
+  await erased(world())
+  const removed = (await channelEventsOf(world(), channelId)).filter(
+    ({ type }) => type === 'reaction.removed',
+  )
+  expect(removed).toMatchObject([{ payload: { messageId, reactions: [] } }])
+  const { rev, reactions } = await mia.messages.get({ channelId, messageId })
+  expect({ rev, reactions }).toEqual({ rev: removed[0]?.offset, reactions: [] })
 })
 
 test('a user whose message is being stored is deleted after that, and it is erased', async () => {

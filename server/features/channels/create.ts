@@ -12,7 +12,7 @@ import { asLocked, channelForReader } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
-import { requireWorkspace, workspaceForMember } from '../workspaces/access.ts'
+import { requireWorkspace, sharedWorkspaceForMember } from '../workspaces/access.ts'
 import { atRev, selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {
@@ -24,10 +24,11 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
     throw new ApiError('VALIDATION_ERROR', 'A direct message needs a user other than yourself')
   }
   const user = { ...ctx, caller: { ...ctx.caller, userId } }
-  if (input.workspaceId !== undefined) await workspaceForMember(user, input.workspaceId)
   // Clients give only the id of the other user, and do not know the field.
   const field = isDirect ? undefined : 'memberIds'
   const users = await lockKnownUsers(ctx, { ids: [userId, ...others], field })
+  // Users are locked before workspaces, as by deletions of users.
+  if (input.workspaceId !== undefined) await sharedWorkspaceForMember(user, input.workspaceId)
   const [peerId = ''] = others
   const dmKey = isDirect ? dmKeyOf([userId, peerId]) : null
 
@@ -46,9 +47,9 @@ async function createForBackend(
   if (input.type === 'messaging') {
     throw new ApiError('VALIDATION_ERROR', 'type: a direct message is created by one of its users')
   }
-  if (input.workspaceId !== undefined) await requireWorkspace(ctx, input.workspaceId)
   await insertSystemUser(ctx.db, ctx.caller.appId)
   const users = await lockKnownUsers(ctx, { ids: input.memberIds, field: 'memberIds' })
+  if (input.workspaceId !== undefined) await requireWorkspace(ctx, input.workspaceId)
   const newMembers = users.map((user): NewMember => ({ user, role: 'member' }))
   return createWithMembers(ctx, { channel: { ...input, dmKey: null }, newMembers })
 }

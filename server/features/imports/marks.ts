@@ -19,9 +19,22 @@ const stepOf = (marks: StoredMark[], reason: string): Step => ({
 })
 const GONE = 'messageId: the message or the user was deleted during the import'
 
+/**
+ * Locks hidden channels against the erasure of users in them, so that what a later statement finds
+ * undeleted stays so until the end of the step.
+ */
+const lockHidden = (db: Tx, { appId, channelIds }: Channels) => db`
+  select
+  from channels c
+  where c.id = any(${channelIds}::uuid[])
+    and c.app_id is not distinct from ${appId}
+  order by c.id
+  for no key update`
+
 /** Stores the next reactions. */
 export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
   const query = { appId, channelIds, kind: 'reaction' as const }
+  await lockHidden(db, query)
   const marks = await db<StoredMark[]>`
     with due as materialized (${due(db, query)}),
     taken as (${takeDue(db, query)}),
@@ -77,6 +90,7 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
 /** Stores the next pins, the earliest first. */
 export async function storePins(db: Tx, { appId, channelIds }: Channels) {
   const query = { appId, channelIds, kind: 'pin' as const }
+  await lockHidden(db, query)
   const marks = await db<StoredMark[]>`
     with due as materialized (${due(db, query)}),
     taken as (${takeDue(db, query)}),

@@ -2,6 +2,7 @@ import { topics } from '@parley/contract'
 import { isStoredWhole } from '../../core/stored-envelope.ts'
 import { withQuote } from '../../core/text-removals.ts'
 import type { Tx } from '../../db/client.ts'
+import { SYSTEM_USER } from '../system-user.ts'
 import { ALL_AUTHORS, TOMBSTONE_PART } from '../tombstones.ts'
 import { userSummary } from '../users/view.ts'
 import type { Thread } from './batch-counters.ts'
@@ -137,7 +138,7 @@ export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads 
           'rev', deleted.rev, 'text', '', 'attachmentCount', 0, 'attachmentType', null,
           'deletedAt', deleted."deletedAt"
         ) || case
-          when author.deleted_at is null then '{}'
+          when author.deleted_at is null or author.id = ${SYSTEM_USER.id} then '{}'
           else jsonb_build_object('user', ${userSummary(db, db`author`)})
         end as quote
       from deleted

@@ -1,7 +1,8 @@
 import { type contract, type Input, limits } from '@parley/contract'
-import type { Context } from '../../core/context.ts'
+import type { Context, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { channelFrozen, messageNotFound, notAuthor, notStreaming } from '../../core/refusals.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import { channelForMember, isLargeChannelRow } from '../access.ts'
 
 type Append = Input<typeof contract.streams.append>
@@ -9,39 +10,48 @@ type Append = Input<typeof contract.streams.append>
 type Grown = { length: number; isLarge: boolean }
 
 /**
- * Appends to a message of the caller's, if its text ends at `at`. The row stays locked until this
- * statement ends, so the second of two appends at the same place finds another length. Returns no
- * row if nothing was appended.
+ * Appends to a message of the caller's, if its text ends at `at`. Returns no row if nothing was
+ * appended. The rights are read by a statement after the lock: the locking one still sees the data
+ * from before its wait. The second of two appends at the same place finds another length.
  */
 export async function appendText(
-  { db, caller }: Context<'user'>,
+  { db, caller }: WriteContext<'user'>,
   { channelId, messageId, text, at }: Append,
 ) {
+  const isOwn = db`
+    ms.message_id = ${messageId}
+    and ms.app_id is not distinct from ${caller.appId}
+    and ms.channel_id is not distinct from ${channelId}
+    and ms.user_id is not distinct from ${caller.userId}`
   const isMember = db`exists (
     select
     from members m
     where m.channel_id = ms.channel_id
       and m.user_id = ms.user_id
   )`
-  const [grown] = await db<Grown[]>`
-    update message_streams ms
-    set
-      tail = ms.tail || ${text},
-      length = ms.length + ${text.length}::int,
-      characters = ms.characters + ${[...text].length}::int,
-      appended_at = clock_timestamp()
-    from channels c
-    where ms.message_id = ${messageId}
-      and ms.app_id is not distinct from ${caller.appId}
-      and ms.channel_id is not distinct from ${channelId}
-      and ms.user_id is not distinct from ${caller.userId}
-      and ms.length = ${at}
-      and ms.characters + ${[...text].length}::int <= ${limits.textLength}
-      and c.id = ms.channel_id
-      and c.deleted_at is null
-      and c.frozen is not true
-      and ${isMember}
-    returning ms.length, ${isLargeChannelRow(db)} as is_large`
+  const [, [grown]] = await pipelined([
+    db`
+      select
+      from message_streams ms
+      where ${isOwn}
+      for no key update`,
+    db<Grown[]>`
+      update message_streams ms
+      set
+        tail = ms.tail || ${text},
+        length = ms.length + ${text.length}::int,
+        characters = ms.characters + ${[...text].length}::int,
+        appended_at = clock_timestamp()
+      from channels c
+      where ${isOwn}
+        and ms.length = ${at}
+        and ms.characters + ${[...text].length}::int <= ${limits.textLength}
+        and c.id = ms.channel_id
+        and c.deleted_at is null
+        and c.frozen is not true
+        and ${isMember}
+      returning ms.length, ${isLargeChannelRow(db)} as is_large`,
+  ])
   return grown
 }
 

@@ -1,6 +1,6 @@
 import { contract } from '@parley/contract'
 import { causeOf } from '../../core/context.ts'
-import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
+import { type Implements, implement } from '../../core/operation.ts'
 import { notStreaming, streamIsScreened } from '../../core/refusals.ts'
 import { lockedMessageForAuthor } from '../messages/access.ts'
 import { viewMessage } from '../messages/publish.ts'
@@ -9,10 +9,10 @@ import { endStream } from './end.ts'
 import { lockStream } from './store.ts'
 
 /**
- * Appends to a message in one statement. What it means to be stored, and when subscribers and
- * history see it, is in `realtime/streams`.
+ * Appends to a message. What it means to be stored, and when subscribers and history see it, is in
+ * `realtime/streams`.
  */
-const append = implementWithoutTransaction(contract.streams.append, async (ctx, given) => {
+const append = implement(contract.streams.append, async (ctx, given) => {
   const { caller, services } = ctx
   if (caller.isScreened) {
     throw streamIsScreened()
@@ -20,8 +20,10 @@ const append = implementWithoutTransaction(contract.streams.append, async (ctx, 
   const grown = await appendText(ctx, given)
   if (!grown) return { length: await lengthIfRepeated(ctx, given) }
   const { appId } = caller
-  services.streams.appended({ ...given, appId, isLarge: grown.isLarge, cause: causeOf(caller) })
-  return { length: grown.length }
+  const { length, isLarge } = grown
+  const appended = { ...given, appId, isLarge, cause: causeOf(caller) }
+  ctx.afterCommit(() => services.streams.appended(appended))
+  return { length }
 })
 
 /** Finishing twice is the same as finishing once, and an interrupted message stays as it is. */

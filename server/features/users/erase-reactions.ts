@@ -1,9 +1,11 @@
 import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
 import { stateOfChannel } from '../../db/sql.ts'
 import { writeRevs } from '../messages/publish.ts'
 import { asBroadcast, selectMessages } from '../messages/view.ts'
 import { type FoundTarget, lockDeletedUser, lockTarget, type TargetQuery } from './erase.ts'
+import { lockUnseen } from './erase-unseen.ts'
 
 /** A user's reactions in one channel: the first emoji is on the first message, and so on. */
 type OwnReactions = FoundTarget & { messageIds: string[]; emojis: string[] }
@@ -39,12 +41,15 @@ export const selectReactions = (db: Tx, query: TargetQuery) => db<OwnReactions[]
 /**
  * Removes at most `limit` of these reactions of a deleted user. Repeating it is harmless. Where
  * nobody sees the channel, yet or any more, there are no events of it, nor of reactions that a
- * deleted message still has.
+ * deleted message still has. A channel that was shown since it was found is left for the next look.
  */
 export async function eraseReactions(ctx: Transaction, own: OwnReactions, limit: number) {
   if (own.state !== 'active') {
-    const [deleted] = await lockDeletedUser(ctx.db, own)
-    if (deleted) await deleteReactions(ctx.db, own, limit)
+    const [[hidden], [deleted]] = await pipelined([
+      own.state === 'importing' ? lockUnseen(ctx.db, own) : [true],
+      lockDeletedUser(ctx.db, own),
+    ])
+    if (hidden && deleted) await deleteReactions(ctx.db, own, limit)
     return
   }
   const { channel, user } = await lockTarget(ctx.db, own)

@@ -134,8 +134,11 @@ export async function eraseUnseen(
   return null
 }
 
-/** Steps of an import that write to the channel lock it, too. */
-const lockUnseen = (db: Tx, { appId, channelId }: ErasureTarget) => db`
+/**
+ * Locks a channel that nobody sees, and none that was shown meanwhile. The steps of an import that
+ * store reactions and pins, and the one that shows the channel, lock it, too.
+ */
+export const lockUnseen = (db: Tx, { appId, channelId }: ErasureTarget) => db`
   select
   from channels c
   where c.id = ${channelId}
