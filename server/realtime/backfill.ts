@@ -52,6 +52,8 @@ export class Backfill {
     const topics = [...reasons.keys()]
     for (const topic of topics) this.#pending.delete(topic)
     const before = new Map(topics.map((topic) => [topic.name, topic.deliveredOffset ?? 0]))
+    const isMissed = (topic: Topic) => reasons.get(topic) === 'missed' && topic.hasGap
+    const missed = new Set(topics.filter(isMissed))
     const { publications, isCut } = await log.readAfter([...before])
     const readAt = performance.now()
     const firstOffsets = new Map<string, number>()
@@ -67,8 +69,8 @@ export class Backfill {
       const first = firstOffsets.get(topic.name)
       const isStillMissing = first !== undefined && first > (topic.deliveredOffset ?? 0) + 1
       // The database knew the offset before this read, so a missing row was left out or has
-      // expired, unless the read ended before it.
-      const isLeftOut = first === undefined && reasons.get(topic) === 'missed' && topic.hasGap
+      // expired, unless the read ended before it. A gap that appeared during the read is another.
+      const isLeftOut = first === undefined && missed.has(topic) && topic.hasGap
       const isCurrent = topicOf(topic.name) === topic
       const mayProgress = (isCut && isCurrent) || topic.deliveredOffset !== before.get(topic.name)
       if (isStillMissing || (isLeftOut && !isCut && isCurrent)) onUnrecoverable(topic)

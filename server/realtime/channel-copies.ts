@@ -4,7 +4,7 @@ import { settleInHalves } from '../core/settle-batch.ts'
 import { joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import { type Db, isDatabaseUnavailable, isStatementTimeout, type Tx } from '../db/client.ts'
-import { ofCrowded, sizeOf } from '../features/connected.ts'
+import { ofCrowded, onNode, sizeOf } from '../features/connected.ts'
 import type { Fanout } from './broker.ts'
 import { inPieces } from './chunks.ts'
 import { eventOf, type Publication } from './publication.ts'
@@ -137,7 +137,8 @@ type EventCopy = Pick<Publication, 'type' | 'envelope'> &
 /**
  * Events of channels, and their members who are connected to any node or to the given one, by their
  * nodes. Those of a large channel that has more members than its app has connected users are found
- * by the connections, those of other channels by the channel.
+ * by the connections, those of other channels by the channel. The copy of a deletion also goes to
+ * former members: the cleanup soon makes them of the members.
  */
 export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEventRef[]) => {
   const refs = events.map(({ topic }) => parseTopic(topic))
@@ -163,6 +164,7 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
       limit 1
     ) c
     cross join lateral ${sizeOf(db, nodeId)} size
+    cross join lateral ${sizeOfFormer(db)} former
     cross join lateral (
       select connected.node_id, array_agg(connected.user_id) as user_ids
       from (
@@ -174,7 +176,43 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
         union all
         select con.node_id, con.user_id
         ${ofCrowded(db, nodeId)}
+        union all
+        ${selectFormer(db, nodeId)}
       ) connected
       group by connected.node_id
     ) recipients`
 }
+
+/** Whether channel row `c` has many former members. Not looked up unless event `e` deletes it. */
+const sizeOfFormer = (db: Tx) => db`(
+  select count(*) > ${limits.largeChannelMembers} as is_crowded
+  from (
+    select
+    from former_members
+    where channel_id = c.id
+      and e.type = 'channel.deleted'
+    limit ${limits.largeChannelMembers + 1}
+  ) known
+  offset 0
+)`
+
+/** The connected former members of the channel, found by the connections if there are many. */
+const selectFormer = (db: Tx, nodeId: string | null) => db`
+  select con.node_id, fm.user_id
+  from former_members fm
+  cross join lateral ${nodesOf(db, db`fm`, nodeId)} con
+  where fm.channel_id = c.id
+    and e.type = 'channel.deleted'
+    and not former.is_crowded
+  union all
+  select con.node_id, con.user_id
+  from connections con
+  where con.app_id = c.app_id
+    ${onNode(db, nodeId)}
+    and former.is_crowded
+    and (
+      select true
+      from former_members fm
+      where fm.channel_id = c.id
+        and fm.user_id = con.user_id
+    )`

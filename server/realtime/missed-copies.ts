@@ -30,7 +30,9 @@ const PAGE = 10_000
 /** A copy that failed, the time since when it fails, and when it was last tried. */
 type Lost = MissedEvent & { since: number; triedAt: number }
 
-/** Finds edits of channels of which the users of this node may have missed the copy. */
+/**
+ * Finds edits and deletions of channels of which the users of this node may have missed the copy.
+ */
 export class MissedCopies {
   /** Since when copies may be missed, by the monotonic clock; undefined if none was. */
   #since: number | undefined
@@ -122,21 +124,24 @@ export class MissedCopies {
   }
 }
 
-/** The last edit of each channel that was edited in the last milliseconds, by the topics. */
+/**
+ * For each channel that was edited or deleted in the last milliseconds the last such event, by the
+ * topics. Nothing follows a deletion.
+ */
 const selectUpdates = (
   db: Tx,
   { milliseconds, from }: { milliseconds: number; from: string },
 ) => db<MissedEvent[]>`
-  with edited as materialized (
+  with changed as materialized (
     select topic, max("offset") as "offset"
     from ${recentEvents(db, milliseconds / 1_000)} recent
     where ${isChannelTopic(db, db`topic`)}
-      and type = 'channel.updated'
+      and type in ('channel.updated', 'channel.deleted')
     group by topic
   )
-  select edited.topic, edited."offset", coalesce(c.member_count, 0) as member_count
-  from edited
-  left join channels c on c.id = ${channelIdIn(db, db`edited.topic`)}::uuid
-  where edited.topic > ${from}
-  order by edited.topic
+  select changed.topic, changed."offset", coalesce(c.member_count, 0) as member_count
+  from changed
+  left join channels c on c.id = ${channelIdIn(db, db`changed.topic`)}::uuid
+  where changed.topic > ${from}
+  order by changed.topic
   limit ${PAGE}`

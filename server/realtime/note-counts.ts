@@ -10,10 +10,19 @@ type NoteCountsOptions = {
 }
 /** How long a node that beats counts as alive without a sign of life. */
 const PEER_MS = 60_000
-/** How long the number of a node that does not beat, such as a worker, is remembered. */
+/**
+ * How long the number of a node is remembered that sends nothing: a worker without notes, or a node
+ * that is cut off from the broker, and may come back.
+ */
 const QUIET_MS = 3_600_000
 
-type Sender = { number: number; receivedAt: number; isBeating: boolean }
+type Sender = {
+  number: number
+  receivedAt: number
+  isBeating: boolean
+  /** Whether its silence was reported. */
+  isReported: boolean
+}
 
 /**
  * Detects notes that were lost on their way. Each node numbers its payloads, and sends one even
@@ -45,7 +54,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
       if (known && number <= known.number) return
       // A node that always sends notes never beats.
       const isBeating = isBeat || known?.isBeating === true || peers.has(nodeId)
-      senders.set(nodeId, { number, receivedAt: now, isBeating })
+      senders.set(nodeId, { number, receivedAt: now, isBeating, isReported: false })
       const isMet = isBeating && !peers.has(nodeId)
       if (isBeating) peers.set(nodeId, now)
       if (isMet) onPeer()
@@ -57,7 +66,8 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
     /** Notes a payload without a number of its own, which says the last number instead. */
     receivedUnnumbered: (nodeId: string, number: number) => {
       if (senders.has(nodeId)) return
-      senders.set(nodeId, { number, receivedAt: performance.now(), isBeating: false })
+      const receivedAt = performance.now()
+      senders.set(nodeId, { number, receivedAt, isBeating: false, isReported: false })
     },
     /** Notes that the node has stopped, after everything it sent. */
     left: (nodeId: string) => {
@@ -67,16 +77,21 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
     /** Looks for nodes that fell silent, while our own notes arrived until `receivedAt`. */
     check: (receivedAt: number) => {
       forgetPeers()
-      const silent = [...senders].filter(
-        ([, sender]) => receivedAt - sender.receivedAt > (sender.isBeating ? silentMs : QUIET_MS),
-      )
-      for (const [nodeId] of silent) senders.delete(nodeId)
-      for (const [nodeId, { isBeating, receivedAt }] of silent)
-        if (isBeating) onMissed(performance.now() - receivedAt, nodeId)
+      for (const [nodeId, sender] of [...senders]) {
+        const silence = receivedAt - sender.receivedAt
+        if (silence > QUIET_MS) senders.delete(nodeId)
+        const isSilent = sender.isBeating && silence > silentMs
+        if (!isSilent || sender.isReported) continue
+        // Its number stays: what it sends until it is heard again may be lost, too.
+        sender.isReported = true
+        onMissed(performance.now() - sender.receivedAt, nodeId)
+      }
     },
-    /** Begins again, with a new listening connection. */
+    /** Begins again, with a new listening connection. A silence from before it goes on. */
     restarted: () => {
-      senders.clear()
+      for (const [nodeId, { isReported }] of senders) {
+        if (!isReported) senders.delete(nodeId)
+      }
       startedAt = performance.now()
     },
   }

@@ -1,7 +1,12 @@
 import { answerBatch } from '../core/settle-batch.ts'
 import { userKey } from '../core/user-ref.ts'
+import type { Db } from '../db/client.ts'
 import { coalesce } from './coalesce.ts'
 import type { PresenceChange } from './presence-queries.ts'
+import { createTurns } from './streams/turns.ts'
+
+/** Waiting for the users of an app takes a connection, and may take such a part of the pool. */
+const POOL_PARTS = 3
 
 /**
  * Writes the last change of each user with one statement. Unless it `mayWait`, users whose row
@@ -13,19 +18,20 @@ type Write = (
 ) => Promise<readonly PresenceChange[]>
 
 /**
- * Joins concurrent changes into statements of many users, which never wait for locks. A user whose
- * row others have locked is written apart, one after the other, and nobody else waits for them. The
- * changes of a user keep their order.
+ * Joins concurrent changes into statements of many users, which never wait for locks. Users whose
+ * row others have locked are written apart, those of an app one after the other, and nobody else
+ * waits for them. The changes of a user keep their order.
  */
-export function createPresenceWrites(write: Write) {
+export function createPresenceWrites(write: Write, { poolSize }: Pick<Db, 'poolSize'>) {
   /** How many changes of a user wait for their row. */
   const waiting = new Map<string, number>()
+  const turns = createTurns(Math.max(1, Math.floor(poolSize / POOL_PARTS)))
   const oneByOne = coalesce(
-    async (changes: PresenceChange[]) => {
-      await write(changes, { mayWait: true })
+    async (changes: PresenceChange[], appId) => {
+      await turns(appId, () => write(changes, { mayWait: true }))
       return changes
     },
-    { maxBatch: 1 },
+    { maxBatch: 1, groupOf: ({ user }) => user.appId },
   )
   const apart = async (change: PresenceChange) => {
     const key = userKey(change.user)

@@ -55,7 +55,7 @@ export class PresenceTracker {
   hasClockStepped = false
 
   constructor(readonly options: PresenceOptions) {
-    this.#write = createPresenceWrites((...given) => this.#writeAll(...given))
+    this.#write = createPresenceWrites((...given) => this.#writeAll(...given), options.db)
     this.#announceAgain = coalesce((users) => this.#announceAll(users), { maxBatch: 1_000 })
   }
 

@@ -11,7 +11,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
 import { quietTimings } from '../support/quiet.ts'
 import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
-import { useWorld } from '../support/world.ts'
+import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({
   poolSize: 1,
@@ -38,6 +38,7 @@ const nodeId = 'crowded'
 let users: UserRef[] = []
 let channelId = ''
 let copied = { topic: '', offset: 0 }
+let deleted = copied
 
 beforeAll(async () => {
   const { appId, db } = world()
@@ -60,6 +61,7 @@ beforeAll(async () => {
     update channels
     set member_count = ${MEMBERS + 1}, last_seq = ${MESSAGES}, rev = ${MESSAGES}
     where id = ${channelId}`
+  deleted = await deleteLeft(ana, ids)
   await db`insert into nodes (id) values (${nodeId})`
   await db`
     insert into connections (node_id, app_id, user_id)
@@ -68,6 +70,20 @@ beforeAll(async () => {
     union all
     select 'other', ${appId}::uuid, 'stranger'`
 })
+
+/** The deletion of a channel that all these users have left. */
+async function deleteLeft(owner: User, ids: string[]) {
+  const { appId, db, backend } = world()
+  // As long as the app has a webhook, the channel stays with its former members.
+  await backend.webhooks.create({ url: 'https://x.test', events: ['channel.deleted'] })
+  const left = await owner.channels.create({ type: 'group', name: 'Left' })
+  await db`
+    insert into former_members (app_id, channel_id, user_id)
+    select ${appId}, ${left.id}, given
+    from unnest(${ids}::text[]) given`
+  await owner.channels.delete({ channelId: left.id })
+  return { topic: topics.channel(appId, left.id), offset: left.rev + 1 }
+}
 
 /** More channels of two than count for co-members, each with a user who is not connected. */
 const insertPairs = (userId: string) => world().db`
@@ -122,6 +138,10 @@ const statements: Record<string, { about: number; run: (db: Tx) => Promise<unkno
   'copies for a channel, by the connections': {
     about: MEMBERS + 2,
     run: (db) => selectCopies(db, nodeId, [copied]),
+  },
+  'copies of a deletion, by the connections': {
+    about: MEMBERS + 2,
+    run: (db) => selectCopies(db, nodeId, [deleted]),
   },
   'co-members of a user with many channels': {
     about: 2 * limits.coMemberChannels,

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { waitingForRows, whileUserLocked } from '../support/locks.ts'
 import { quietTimings } from '../support/quiet.ts'
 import { slowness } from '../support/slowness.ts'
-import { until } from '../support/until.ts'
+import { unhurried, until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'
 import { useTrackers } from './trackers.ts'
 
@@ -44,6 +44,39 @@ test('a user who leaves while they wait behind others for a lock is not online',
   await until(async () => (await rows()).length === 3, { seconds: 20 * slowness })
   expect((await rows()).map(({ userId }) => userId).sort()).toEqual(['first', 'fourth', 'third'])
 })
+
+test('locked users of one app delay no user of another whose row was locked a moment', async () => {
+  const { connect, changes } = await openNode(openDb({ poolSize: 6 }))
+  const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Other' })
+  await world().api({ apiKey }).tokens.create({ userId: 'other' })
+  const slow = [await newUser('slow'), await newUser('slower')]
+  const arrivals = await whileUsersLocked(['slow', 'slower'], async () => {
+    const connected = slow.map(connect)
+    await waitingForRows(world(), 1)
+    const { databaseUrl } = world()
+    const arrival = await whileUserLocked({ databaseUrl, appId }, 'other', async () => {
+      const connected = connect({ appId, userId: 'other' })
+      // Those who come after them have been written: they wait apart.
+      await connect(await newUser('free'))
+      return { connected }
+    })
+    await until(() => changes.includes('other online'), { seconds: 20 * slowness })
+    await arrival.connected
+    expect(changes).toEqual(['free online', 'other online'])
+    return { connected }
+  })
+  await Promise.all(arrivals.connected)
+})
+
+function openDb({ poolSize }: { poolSize: number }) {
+  const options = { poolSize, applicationName: 'parley-test', patience: unhurried }
+  const db = createDb({ url: world().databaseUrl, ...options })
+  onTestFinished(() => db.end({ timeout: 1 }))
+  return db
+}
+
+const whileUsersLocked = <T>([first, second]: [string, string], work: () => Promise<T>) =>
+  whileUserLocked(world(), first, () => whileUserLocked(world(), second, work))
 
 test('a dead node that cannot be removed does not prevent the removal of others', async () => {
   const impatient = createDb({

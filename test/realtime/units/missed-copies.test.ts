@@ -27,7 +27,7 @@ function openCopies(pages?: Edit[][]) {
       const [value] = values
       // This value is the part of the statement that says how recent the events are.
       if (typeof value === 'number') seconds.push(Math.round(value))
-      if (!texts[0]?.includes('with edited')) return []
+      if (!texts[0]?.includes('with changed')) return []
       froms.push(values.at(-2))
       return pages ? (pages.shift() ?? []) : [{ topic: chat, offset: 7, memberCount: 2 }]
     })

@@ -10,6 +10,8 @@ test('channels with braces belong to the server of what is between them', () => 
   expect(tags('{user1000}.following', 'user1000', '{user1000}.followers')).toEqual(['user1000'])
   expect(tags('foo{{bar}}zap', '{bar')).toEqual(['{bar'])
   expect(tags('foo{bar}{zap}', 'bar')).toEqual(['bar'])
+  // Also if no channel without braces shares its server.
+  expect(tags('foo{bar}{zap}')).toEqual(['bar'])
   expect(tags('a', 'b')).toEqual(['a', 'b'])
   // Nothing between braces is hashed like these.
   expect(tags('foo{}{bar}', 'foo}bar')).toEqual([])
