@@ -1,5 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { cleanupElsewhere } from '../support/cleanup.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
+import { patient } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { parleyOn, useFolder } from './command.ts'
 
@@ -61,4 +63,29 @@ test('the log before a time has old entries that an import stored after newer on
     [appId, 'apps.import'],
     [target.appId, 'messages.delete'],
   ])
+})
+
+test('an app that is deleted and imported again has each entry of its log once', async () => {
+  const { operator, db, databaseUrl } = world()
+  const { id: appId } = await operator.apps.create({ name: 'Back again' })
+  // Two acts that are the same to the last column.
+  await db`
+    insert into audit (app_id, actor, operation, target, created_at)
+    select ${appId}, actor, 'messages.delete', '{}', '2020-01-01T00:00:00Z'
+    from unnest(array['key', 'key', 'operator', 'operator']) actor`
+  const operations = async () =>
+    (await operator.audit.listOfApp({ appId })).entries.map(({ operation }) => operation)
+  const before = await operations()
+  const path = await exportApp('back', appId)
+  await operator.apps.delete({ appId })
+  const cleanup = cleanupElsewhere(world())
+  await vi.waitFor(async () => {
+    await cleanup.pass()
+    expect(await operations()).toContain('apps.purged')
+  }, patient)
+  await importApp(databaseUrl, path)
+  const after = await operations()
+  expect(after.filter((operation) => operation === 'apps.create')).toHaveLength(1)
+  const added = ['apps.export', 'apps.delete', 'apps.purged', 'apps.import']
+  expect(after.filter((operation) => !added.includes(operation)).sort()).toEqual(before.sort())
 })
