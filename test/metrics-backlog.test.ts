@@ -49,7 +49,9 @@ test('metrics leave out disabled webhooks, erased users and connections of other
   await backend.webhooks.test({ webhookId })
   await db`
     update webhook_deliveries
-    set created_at = now() - interval '1 hour'
+    set
+      created_at = now() - interval '1 hour',
+      next_attempt_at = now() - interval '1 hour'
     where app_id = ${appId}`
   const seen = async () => {
     const text = await scrape()

@@ -241,9 +241,9 @@ test('metrics show the age of the oldest event that a webhook is still to be sen
   for (const [status, age] of Object.entries(ages))
     await db`
       insert into webhook_deliveries
-        (app_id, webhook_id, event_type, status, next_attempt_at, created_at)
+        (app_id, webhook_id, event_type, status, attempts, next_attempt_at, created_at)
       values (
-        ${appId}, ${webhookId}, 'webhook.test', ${status},
+        ${appId}, ${webhookId}, 'webhook.test', ${status}, 1,
         now() + interval '1 day', now() - ${age} * interval '1 second'
       )`
   expect(await scrape()).toMatch(/^parley_webhook_oldest_seconds 3\d\d\b/m)

@@ -86,6 +86,60 @@ test('a purge that ran out of time continues after the channels that it looked a
   })
 })
 
+test('a channel that takes many turns to purge delays one of another app by one turn', async () => {
+  const { db, pool, stranger, user } = world()
+  const deletedChannel = async (name: string, messages: number) => {
+    const una = await user(name, {}, await stranger())
+    const { id } = await una.channels.create({ type: 'group', name })
+    await db`
+      insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
+      select gen_random_uuid(), ${una.minted.appId}, ${id}, ${una.id}, n, n, 'text', '{}', '[]'
+      from generate_series(1, ${messages}) n`
+    await una.channels.delete({ channelId: id })
+    return id
+  }
+  const purge = createChannelPurge()
+  const runTurn = (steps: number) => {
+    let stepsLeft = steps
+    return purge({
+      db: pool,
+      checkpoint: () => {
+        if (stepsLeft === 0) throw new Error('the turn is over')
+        stepsLeft -= 1
+      },
+      attempt: async (work) => {
+        await work()
+        return true
+      },
+      batch: createBatchSize(1),
+      publisher: createEventBus().publisher,
+    })
+  }
+  await withoutCleanup(world(), async () => {
+    const vast = await deletedChannel('vast', 300)
+    const small = await deletedChannel('small', 1)
+    const left = async () => {
+      const channels = await db<{ id: string }[]>`
+        select id
+        from channels
+        where id in (${vast}, ${small})`
+      const messages = await db`select from messages where channel_id = ${vast}`
+      return { channels: channels.map(({ id }) => id), messages: messages.length }
+    }
+    await expect(runTurn(60)).rejects.toThrow('the turn is over')
+    const { messages } = await left()
+    expect(messages).toBeGreaterThan(200)
+    await expect(runTurn(60)).rejects.toThrow('the turn is over')
+    // The rest of that turn was for the first one again.
+    const next = await left()
+    expect(next).toEqual({ channels: [vast], messages: expect.toSatisfy((now) => now < messages) })
+    await expect(runTurn(60)).rejects.toThrow('the turn is over')
+    expect((await left()).messages).toBeLessThan(next.messages)
+    await runTurn(1_000)
+    expect(await left()).toEqual({ channels: [], messages: 0 })
+  })
+})
+
 test('a deleted channel has no members left, though one had left it and come back', async () => {
   // The other test counts the channels of the world's app.
   const backend = await world().stranger()

@@ -79,7 +79,7 @@ async function post(
   question: BeforeSendQuestion,
 ) {
   const body = JSON.stringify(question)
-  const headers = signedHeaders({ id: uuidv7(), body, secrets })
+  const headers = signedHeaders({ id: uuidv7(), body, secrets, at: question.timestamp })
   return withTimeout(timeoutMs, undefined, async (signal) => {
     const response = await request(new URL(url), { method: 'POST', headers, body, signal })
     const { statusCode = 0 } = response

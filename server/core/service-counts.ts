@@ -109,15 +109,23 @@ async function readAges({ db }: Source, { oldestEvent, oldestStaged }: ServiceGa
 
 type WebhooksRow = { oldestDelivery: number; failing: number }
 
+/**
+ * What is sent again, as a replay does, has waited since that was asked: the event may be older. A
+ * delivery that was tried has waited since it was made.
+ */
 async function readWebhooks({ db }: Source, { oldestDelivery, webhooksFailing }: ServiceGauges) {
   const [webhooks] = await db.use(
     (db) => db<WebhooksRow[]>`
       select
         (
-          select coalesce(extract(epoch from now() - min(line.created_at)), 0)::float
+          select coalesce(extract(epoch from now() - min(line.waits_since)), 0)::float
           from webhooks wh
           cross join lateral (
-            select wd.created_at
+            select
+              case
+                when wd.attempts = 0 then wd.next_attempt_at
+                else wd.created_at
+              end as waits_since
             from webhook_deliveries wd
             where wd.webhook_id = wh.id
               and wd.status = 'pending'

@@ -1,7 +1,13 @@
 import { type AuditEntry, contract, type Input, limits } from '@parley/contract'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
-import type { Tx } from '../db/client.ts'
-import { decodeNumberCursor, encodeCursor, toFittingPage } from './cursors.ts'
+import type { Fragment, Tx } from '../db/client.ts'
+import {
+  decodeNumberCursor,
+  decodeTimeCursor,
+  encodeCursor,
+  timeOf,
+  toFittingPage,
+} from './cursors.ts'
 
 const list = implementWithoutTransaction(contract.audit.list, ({ db }, filter) =>
   selectEntries(db, filter),
@@ -14,7 +20,7 @@ const listOfApp = implementWithoutTransaction(contract.audit.listOfApp, ({ db },
 export const audit = { list, listOfApp } satisfies Implements<'audit'>
 
 type Filter = Input<typeof contract.audit.list> & { appId?: string }
-type Row = AuditEntry & { hasNext: true | null }
+type Row = AuditEntry & { micros: string; hasNext: true | null }
 
 /** The most bytes of an entry in an answer, apart from texts whose length callers chose. */
 const AROUND_BYTES = 400
@@ -22,19 +28,18 @@ const AROUND_BYTES = 400
 /**
  * Looks at a slice of the log, and returns those of its entries that match: as many as an answer
  * has room for. An entry may name a thousand users, so what has no room is left in the database.
+ * The log is in the order of its times: an imported app brings old entries, which get new ids.
  */
-async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
-  const { appId, createdBefore } = filter
-  const before = cursor === undefined ? undefined : decodeNumberCursor(cursor)
-  const first = before ?? (createdBefore && (await selectStart(db, { appId, createdBefore })))
-  const [slice] = await selectAuditSlice(db, {
-    ...{ appId, before: first },
-    hasTargets: filter.targetId !== undefined,
-  })
+async function selectEntries(db: Tx, { limit, ...filter }: Filter) {
+  const { appId } = filter
+  const start = placeOf(db, filter)
+  const hasTargets = filter.targetId !== undefined
+  const [slice] = await selectAuditSlice(db, { appId, start, hasTargets })
   if (!slice) return { entries: [], nextCursor: null }
+  const end = { at: timeOf(db, slice.micros), id: slice.id }
   const rows = await db<Row[]>`
     select
-      aud.id::text as id, aud.created_at, aud.app_id,
+      aud.id::text as id, ${micros(db)} as micros, aud.created_at, aud.app_id,
       jsonb_build_object(
         'type', aud.actor, 'keyId', aud.key_id, 'userId', aud.user_id
       ) as actor,
@@ -54,35 +59,30 @@ async function selectEntries(db: Tx, { limit, cursor, ...filter }: Filter) {
         select aud.*
         from audit aud
         where ${ofApp(db, appId)}
-          and ${isWithin(db, appId, slice)}
+          and ${placed(db, appId)} < ${rowOf(db, start)}
+          and ${placed(db, appId)} >= ${rowOf(db, end)}
           and ${matches(db, filter)}
         order by ${newestFirst(db, appId)}
         limit ${limit + 1}
       ) aud
-      window newest as (order by aud.id desc)
+      window newest as (order by aud.created_at desc, aud.id desc)
     ) aud
     where aud.bytes <= ${limits.answerBytes - limits.cursorLength} or aud.ordinal = 1
-    order by aud.id desc`
-  const { page, nextCursor } = toFittingPage(rows, limit, ({ id }) => encodeCursor(id, ''))
-  const afterSlice = slice.isLast ? null : encodeCursor(slice.oldest, '')
-  return { entries: page, nextCursor: nextCursor ?? afterSlice }
+    order by aud.created_at desc, aud.id desc`
+  const { page, nextCursor } = toFittingPage(rows, limit, cursorOf)
+  const afterSlice = slice.isLast ? null : cursorOf(slice)
+  const entries = page.map(({ micros: _, ...entry }) => entry)
+  return { entries, nextCursor: nextCursor ?? afterSlice }
 }
 
-type Matched = Pick<
-  Filter,
-  'operation' | 'actor' | 'userId' | 'keyId' | 'targetId' | 'createdBefore'
->
+type Matched = Pick<Filter, 'operation' | 'actor' | 'userId' | 'keyId' | 'targetId'>
 
 /** Whether entry `aud` matches the filter. Its target is looked at last: it may be long. */
-const matches = (
-  db: Tx,
-  { operation, actor, userId, keyId, targetId, createdBefore }: Matched,
-) => db`
+const matches = (db: Tx, { operation, actor, userId, keyId, targetId }: Matched) => db`
   ${operation === undefined ? db`true` : db`aud.operation = ${operation}`}
   and ${actor === undefined ? db`true` : db`aud.actor = ${actor}`}
   and ${userId === undefined ? db`true` : db`aud.user_id = ${userId}`}
   and ${keyId === undefined ? db`true` : db`aud.key_id = ${keyId}`}
-  and ${createdBefore === undefined ? db`true` : db`aud.created_at < ${createdBefore}::timestamptz`}
   and ${targetId === undefined ? db`true` : isAbout(db, targetId)}`
 
 /** Whether the target of entry `aud` names something: as a value, or in a list. */
@@ -92,91 +92,75 @@ const isAbout = (db: Tx, id: string) => db`
 /** A search reads no further target after this many bytes of them, as stored (compressed). */
 const TARGET_BYTES = 1_048_576
 
-type AuditSlice = { oldest: string; newest: string; isLast: boolean }
+/** The place of an entry, which begins with its id: older servers read no more of a cursor. */
+const cursorOf = ({ id, micros }: { id: string; micros: string }) => encodeCursor(id, micros)
+
+/** The time of entry `aud`, to the microsecond. */
+const micros = (db: Tx) => db`(extract(epoch from aud.created_at) * 1000000)::bigint::text`
+
+/** A place in the log: the entries before it are older, or as old and have a lower id. */
+type Place = { at: Fragment; id: string }
+
+/** Where the entries that are asked for begin, from the newest. */
+function placeOf(db: Tx, { cursor, createdBefore }: Pick<Filter, 'cursor' | 'createdBefore'>) {
+  if (cursor !== undefined)
+    return { at: decodeTimeCursor(db, cursor), id: decodeNumberCursor(cursor) }
+  if (createdBefore !== undefined) return { at: db`${createdBefore}::timestamptz`, id: '0' }
+  return { at: db`'infinity'::timestamptz`, id: '0' }
+}
+
+type AuditSlice = { id: string; micros: string; isLast: boolean }
 type SliceOptions = {
   appId: string | undefined
-  before: string | undefined
+  start: Place
   /** Whether the search reads the targets, so that their bytes are limited. */
   hasTargets: boolean
 }
 
-/** The newest entries with ids before this one. The sizes of targets are known without them. */
-const selectAuditSlice = (db: Tx, { appId, before, hasTargets }: SliceOptions) => db<AuditSlice[]>`
+/**
+ * Looks at the newest entries before this place, and returns the oldest of those that are to be
+ * searched. The sizes of targets are known without them.
+ */
+const selectAuditSlice = (db: Tx, { appId, start, hasTargets }: SliceOptions) => db<AuditSlice[]>`
   select
-    min(aud.id) filter (where aud.is_within)::text as oldest,
-    max(aud.id)::text as newest,
-    bool_and(aud.is_within) and count(*) < ${limits.auditSlice} as is_last
+    aud.id::text as id, ${micros(db)} as micros,
+    aud.ordinal = aud.found and aud.found < ${limits.auditSlice} as is_last
   from (
     select
-      aud.id,
-      sum(aud.stored) over (order by aud.id desc) - aud.stored < ${TARGET_BYTES} as is_within
+      aud.id, aud.created_at,
+      sum(aud.stored) over newest - aud.stored < ${TARGET_BYTES} as is_within,
+      row_number() over newest as ordinal,
+      count(*) over () as found
     from (
-      select aud.id, ${hasTargets ? db`pg_column_size(aud.target)` : db`0`} as stored
+      select
+        aud.id, aud.created_at,
+        ${hasTargets ? db`pg_column_size(aud.target)` : db`0`} as stored
       from audit aud
       where ${ofApp(db, appId)}
-        and ${before === undefined ? db`true` : db`aud.id < ${before}::bigint`}
+        and ${placed(db, appId)} < ${rowOf(db, start)}
       order by ${newestFirst(db, appId)}
       limit ${limits.auditSlice}
     ) aud
+    window newest as (order by aud.created_at desc, aud.id desc)
   ) aud
-  having count(*) > 0`
+  where aud.is_within
+  order by aud.ordinal desc
+  limit 1`
 
 /**
- * An id with all entries before a time before it. The times of entries follow their ids but for
- * the length of a transaction, and a minute is longer than any: so a search by halves finds it, in
- * as many steps as the highest id has bits.
- */
-async function selectStart(
-  db: Tx,
-  { appId, createdBefore }: { appId: string | undefined; createdBefore: string },
-) {
-  const [found] = await db<{ id: string }[]>`
-    with recursive search as (
-      select 0::bigint as low, coalesce(newest.id, 0) + 1 as high
-      from (
-        select max(aud.id) as id
-        from audit aud
-      ) newest
-      union all
-      select
-        case when probe.is_before then probe.id else search.low end,
-        case when probe.is_before then search.high else middle.id end
-      from search
-      cross join lateral (
-        select search.low + (search.high - search.low) / 2 as id
-      ) middle
-      left join lateral (
-        select
-          aud.id,
-          aud.created_at < ${createdBefore}::timestamptz + interval '1 minute' as is_before
-        from audit aud
-        where ${ofApp(db, appId)}
-          and aud.id >= middle.id
-        order by ${oldestFirst(db, appId)}
-        limit 1
-      ) probe on true
-      where search.high - search.low > 1
-    )
-    select min(search.high)::text as id
-    from search`
-  return found?.id
-}
-
-/**
- * Makes PostgreSQL use the index of app and id. With `app_id = …` the index of ids alone has the
- * same order, and it may read the entries of all other apps.
+ * Makes PostgreSQL use the index of apps and times. With `app_id = …` the index of times alone has
+ * the same order, and it may read the entries of all other apps.
  */
 const ofApp = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`true` : db`aud.app_id = any(array[${appId}::uuid])`
-const newestFirst = (db: Tx, appId: string | undefined) =>
-  appId === undefined ? db`aud.id desc` : db`aud.app_id desc, aud.id desc`
-const oldestFirst = (db: Tx, appId: string | undefined) =>
-  appId === undefined ? db`aud.id` : db`aud.app_id, aud.id`
 
-/** Uses the same index. */
-const isWithin = (db: Tx, appId: string | undefined, { oldest, newest }: AuditSlice) =>
+/** For the same reason the index of apps has the time as an expression, which no other one has. */
+const timeIn = (db: Tx, appId: string | undefined) =>
+  appId === undefined ? db`aud.created_at` : db`greatest(aud.created_at, '-infinity')`
+const placed = (db: Tx, appId: string | undefined) => db`(${timeIn(db, appId)}, aud.id)`
+const rowOf = (db: Tx, { at, id }: Place) => db`(${at}, ${id}::bigint)`
+
+const newestFirst = (db: Tx, appId: string | undefined) =>
   appId === undefined
-    ? db`aud.id between ${oldest}::bigint and ${newest}::bigint`
-    : db`
-      (aud.app_id, aud.id) >= (${appId}, ${oldest}::bigint)
-      and (aud.app_id, aud.id) <= (${appId}, ${newest}::bigint)`
+    ? db`aud.created_at desc, aud.id desc`
+    : db`aud.app_id desc, ${timeIn(db, appId)} desc, aud.id desc`

@@ -78,7 +78,7 @@ export function toFittingPage<Row extends { hasNext: true | null }>(
 export function joinedAfter(db: Tx, cursor: string | undefined, row = db`m`) {
   if (cursor === undefined) return db`true`
   const [micros, userId] = decodeCursor(cursor)
-  return db`(${row}.joined_at, ${row}.user_id) > (${joinedAt(db, micros)}, ${userId})`
+  return db`(${row}.joined_at, ${row}.user_id) > (${timeOf(db, micros)}, ${userId})`
 }
 
 /** The workspaces of a user, by member rows `wm`, after a cursor, in the order they joined. */
@@ -86,10 +86,17 @@ export function joinedWorkspaceAfter(db: Tx, cursor: string | undefined) {
   if (cursor === undefined) return db`true`
   const [micros, id] = decodeCursor(cursor)
   if (!UUID.test(id)) throw invalidCursor()
-  return db`(wm.joined_at, wm.workspace_id) > (${joinedAt(db, micros)}, ${id}::uuid)`
+  return db`(wm.joined_at, wm.workspace_id) > (${timeOf(db, micros)}, ${id}::uuid)`
 }
 
-function joinedAt(db: Tx, micros: string) {
+/** The time that a cursor names after a number. */
+export function decodeTimeCursor(db: Tx, cursor: string) {
+  const [, micros] = decodeCursor(cursor)
+  return timeOf(db, micros)
+}
+
+/** The time that is so many microseconds after 1970. */
+export function timeOf(db: Tx, micros: string) {
   if (!/^\d{1,16}$/.test(micros)) throw invalidCursor()
   return db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`
 }

@@ -3,46 +3,17 @@ import { deleteEntries } from '../core/audit.ts'
 import type { DbConnection } from '../db/client.ts'
 import { type RetentionContext, repeatUntilNone } from './delete-in-steps.ts'
 
-/**
- * Entries of the audit log, oldest first: by their numbers, and then in each app, since those of an
- * imported one are older than entries before them.
- */
-export async function expireAudit(context: RetentionContext, days: number) {
-  for (const select of [selectOldest, selectOldestOfApps])
-    await repeatUntilNone(context, (db, limit) => deleteEntries(db, select(db, { days, limit })))
-}
+/** Entries of the audit log, oldest first. */
+export const expireAudit = (context: RetentionContext, days: number) =>
+  repeatUntilNone(context, (db, limit) => deleteEntries(db, selectOldest(db, { days, limit })))
 
 type Old = { days: number; limit: number }
 
 const selectOldest = (db: DbConnection, { days, limit }: Old) => db`
-  select oldest.id
-  from (
-    select aud.id, aud.created_at
-    from audit aud
-    order by aud.id
-    limit ${limit}
-  ) oldest
-  where oldest.created_at < now() - ${days} * interval '1 day'`
-
-const selectOldestOfApps = (db: DbConnection, { days, limit }: Old) => db`
-  select oldest.id
-  from apps a
-  cross join lateral (
-    select aud.created_at
-    from audit aud
-    where aud.app_id = a.id
-    order by aud.id
-    limit 1
-  ) first
-  cross join lateral (
-    select aud.id, aud.created_at
-    from audit aud
-    where aud.app_id = a.id
-    order by aud.id
-    limit ${limit}
-  ) oldest
-  where first.created_at < now() - ${days} * interval '1 day'
-    and oldest.created_at < now() - ${days} * interval '1 day'
+  select aud.id
+  from audit aud
+  where aud.created_at < now() - ${days} * interval '1 day'
+  order by aud.created_at, aud.id
   limit ${limit}`
 
 /** The numbers of active users of each app. */

@@ -25,25 +25,32 @@ type DeletedChannel = ChannelRef & DeletedCursor & { isDue: boolean }
 const START = { deletedAt: '-infinity', id: FIRST_ID }
 
 /**
- * Purges deleted channels in the order of their deletion, and continues in the next pass when its
- * time is over: however many wait for their events to expire, those after them have their turn.
+ * Purges deleted channels in the order of their deletion. A pass begins after the channel in which
+ * the last one ended, and then begins again: neither those that wait for their events to expire nor
+ * one for which a turn is too short delay the others by more than a turn.
  */
 export function createChannelPurge() {
   let after: DeletedCursor = START
-  return async (context: ChannelPurgeContext) => {
+  const purgeRest = async (context: ChannelPurgeContext) => {
     const { db, checkpoint, attempt } = context
-    await db.use(deleteUnfinished)
     for (;;) {
       checkpoint()
       const deleted = await db.use((db) => selectDeleted(db, after))
       for (const { isDue, ...channel } of deleted) {
-        if (isDue) await attempt(() => purgeChannel(context, channel))
+        // Before its purge, which may take more than this turn.
         after = channel
+        if (isDue) await attempt(() => purgeChannel(context, channel))
       }
       if (deleted.length > 0) continue
       after = START
       return
     }
+  }
+  return async (context: ChannelPurgeContext) => {
+    await context.db.use(deleteUnfinished)
+    const isAtStart = after === START
+    await purgeRest(context)
+    if (!isAtStart) await purgeRest(context)
   }
 }
 

@@ -70,8 +70,8 @@ type Stored = { stored: number; isSame: boolean }
 type Rows = { appId: string; rows: string[] }
 
 /**
- * Inserts rows of an app, and compares what the database made of them with what they were. Returns
- * how many there are.
+ * Inserts rows of an app, and compares what the database made of them with what they were. Rows
+ * that outlived the app are not inserted again. Returns how many there are.
  */
 export async function storeRows(db: Tx, table: AppTable, { appId, rows }: Rows) {
   await requireOwn(db, table, { appId, rows })
@@ -85,21 +85,37 @@ export async function storeRows(db: Tx, table: AppTable, { appId, rows }: Rows) 
       select line::jsonb as row
       from unnest(${rows}::text[]) as given (line)
     ),
+    kept as materialized (${keptRows(db, table, appId)}),
+    fresh as materialized (
+      select given.row
+      from given
+      where not exists (
+        select
+        from kept
+        where kept.row = given.row
+      )
+    ),
     stored as (
       insert into ${db(name)} as ${db(alias)} (${db(written)})
       select ${db.unsafe(values.join(', '))}
-      from given
-      cross join lateral jsonb_populate_record(null::${db(name)}, given.row) own
+      from fresh
+      cross join lateral jsonb_populate_record(null::${db(name)}, fresh.row) own
       returning (${db.unsafe(stored)})${db.unsafe(without)} as row
     )
     select
       (
         select count(*)
         from stored
+      )::int + (
+        select count(*)
+        from given
+      )::int - (
+        select count(*)
+        from fresh
       )::int as stored,
       (
-        select sum(hashtextextended(given.row::text, 0))
-        from given
+        select sum(hashtextextended(fresh.row::text, 0))
+        from fresh
       ) is not distinct from (
         select sum(hashtextextended(stored.row::text, 0))
         from stored
@@ -107,6 +123,22 @@ export async function storeRows(db: Tx, table: AppTable, { appId, rows }: Rows) 
   if (!result?.isSame)
     throw new Error(`${name}: this database stores rows other than those of the file`)
   return result.stored
+}
+
+/** The rows of the table that outlived the app here, of the times of the `given` ones. */
+function keptRows(db: Tx, { name, alias, keptBy, numbered = '' }: AppTable, appId: string) {
+  if (keptBy === undefined)
+    return db`
+      select null::jsonb as row
+      where false`
+  return db`
+    select to_jsonb(${db(alias)}) - ${numbered}::text as row
+    from ${db(name)} ${db(alias)}
+    where ${db(`${alias}.app_id`)} = ${appId}
+      and ${db(`${alias}.${keptBy}`)} = any(array(
+        select (given.row ->> ${keptBy})::timestamptz
+        from given
+      ))`
 }
 
 /** Where columns lead that the database lets lead into another app. */

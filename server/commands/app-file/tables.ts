@@ -19,6 +19,8 @@ export type AppTable = {
   isSecret?: true
   /** Numbered by the database: the rows get new numbers, in the same order. */
   numbered?: string
+  /** A time by which rows are found that outlived the app here: these are not stored again. */
+  keptBy?: string
 }
 
 /**
@@ -113,6 +115,7 @@ const tables: AppTable[] = [
     alias: 'aud',
     rows: (db, appId) => db`audit aud where aud.app_id = ${appId} order by aud.id`,
     numbered: 'id',
+    keptBy: 'created_at',
   },
   { ...ofApp('api_keys', 'ak'), isSecret: true },
   { ...ofApp('devices', 'd'), isSecret: true },

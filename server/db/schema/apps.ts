@@ -89,5 +89,13 @@ export const audit = pgTable(
     target: jsonb().$type<Record<string, unknown>>().notNull(),
     requestId: text(),
   },
-  (t) => [index('audit_of_app').on(t.appId, t.id)],
+  (t) => [
+    // The export of an app reads by it, and servers of 0.2.0 do.
+    index('audit_of_app').on(t.appId, t.id),
+    index('audit_by_time').on(t.createdAt, t.id).concurrently(),
+    // An expression, so that no list of one app is read by the index of all.
+    index('audit_of_app_by_time')
+      .on(t.appId, sql`greatest(created_at, '-infinity')`, t.id)
+      .concurrently(),
+  ],
 )

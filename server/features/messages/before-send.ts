@@ -35,7 +35,7 @@ export async function screen(
     throw streamIsScreened()
   }
   const { type: _, ...message } = input
-  const changes = await ask(services, hook, questionOf(caller, message))
+  const changes = await ask(services, hook, questionOf(caller, hook, message))
   return { input: { ...input, ...changes } }
 }
 
@@ -60,7 +60,7 @@ export async function screenEdit(
   if (isSame) return { input: { ...input, screened } }
   const { channelId, messageId } = input
   const { silent, parentId, quotedId } = message
-  const question = questionOf(caller, {
+  const question = questionOf(caller, hook, {
     channelId,
     messageId,
     text,
@@ -95,9 +95,13 @@ async function readHookFacts(db: Tx, caller: UserCaller, input: Send) {
   return { hook: await selectHook(db, caller) }
 }
 
+/** `readAt`: by the clock of the database, since that of this machine may be wrong. */
+type StoredHook = BeforeSendHook & { readAt: string }
+
 async function selectHook(db: Tx, caller: UserCaller) {
-  const [hook] = await db<BeforeSendHook[]>`
+  const [hook] = await db<StoredHook[]>`
     select
+      clock_timestamp() as read_at,
       bsh.url, bsh.on_error, bsh.timeout_ms,
       array_remove(
         array[
@@ -126,10 +130,11 @@ async function ask(
 
 const questionOf = (
   { appId, userId }: UserCaller,
+  { readAt }: StoredHook,
   message: Omit<BeforeSendQuestion['data'], 'userId'>,
 ): BeforeSendQuestion => ({
   type: 'message.before_send',
-  timestamp: new Date().toISOString(),
+  timestamp: readAt,
   appId,
   data: { userId, ...message },
 })

@@ -103,7 +103,10 @@ async function request(request: Request) {
     const response = await fetch(request)
     return {
       status: response.status,
-      retryAfterSeconds: secondsUntil(response.headers.get('retry-after')),
+      retryAfterSeconds: secondsUntil(
+        response.headers.get('retry-after') ?? undefined,
+        response.headers.get('date') ?? undefined,
+      ),
       text: await response.text(),
     }
   } catch (error) {

@@ -124,12 +124,12 @@ async function send(context: DeliverContext, delivery: SentAttempt): Promise<Sen
   const { lease, candidate } = delivery
   const [row] = await selectSendable(db, delivery)
   if (!row) return undefined
-  const { url, secrets } = row
+  const { url, secrets, readAt } = row
   try {
     const body = bodyFor(delivery, row)
     if (body === undefined) return { url, outcome: EXPIRED }
     const options = { request, signal, timeoutMs: timings.webhookTimeoutMs }
-    const outcome = await post({ url, id: candidate.headerId, body, secrets }, options)
+    const outcome = await post({ url, id: candidate.headerId, body, secrets, at: readAt }, options)
     return { url, outcome }
   } catch (error) {
     signal.throwIfAborted()
@@ -140,17 +140,19 @@ async function send(context: DeliverContext, delivery: SentAttempt): Promise<Sen
 type SentAttempt = Pick<DeliveryAttempt, 'lease' | 'candidate'>
 
 /** Secrets, the newest first. The one before the last rotation signs too, for a while. */
-type Sendable = { url: string; secrets: string[] } & (LoggedEvent | NoEvent)
+type Sendable = { url: string; secrets: string[]; readAt: string } & (LoggedEvent | NoEvent)
 type NoEvent = { [Column in keyof LoggedEvent]: null }
 
 /**
  * The webhook and the event as they are stored now, so that what was deleted since is not sent. The
- * columns of an event that is no longer kept are null.
+ * columns of an event that is no longer kept are null. The time is by the database's clock, since
+ * that of this machine may be wrong.
  */
 const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentAttempt) =>
   db.use(
     (db) => db<Sendable[]>`
       select
+        clock_timestamp() as read_at,
         wh.url,
         array_remove(
           array[
@@ -171,8 +173,8 @@ const selectSendable = (db: Pick<Db, 'use'>, { lease, candidate }: SentAttempt) 
 function bodyFor({ lease: { id, appId }, candidate }: SentAttempt, row: Sendable) {
   if (row.topic !== null) return bodyOf(appId, row)
   if (candidate.topic !== null) return undefined
-  const timestamp = new Date().toISOString()
-  return JSON.stringify({ type: candidate.eventType, timestamp, appId, data: { webhookId: id } })
+  const data = { webhookId: id }
+  return JSON.stringify({ type: candidate.eventType, timestamp: row.readAt, appId, data })
 }
 
 type Attempts = { attempts: number; unitMs: number }

@@ -37,15 +37,15 @@ export function bodyOf(appId: string, event: LoggedEvent) {
   return JSON.stringify({ type, timestamp: createdAt, appId, data: { ...payload, ...position } })
 }
 
-type SignedRequest = { url: string; id: string; body: string; secrets: string[] }
+type SignedRequest = { url: string } & Parameters<typeof signedHeaders>[0]
 type SendOptions = { request: GuardedRequest; signal: AbortSignal; timeoutMs: number }
 
 /** Sends a signed body once. Rejects only if the signal aborts, or because of a bug. */
 export async function post(
-  { url, id, body, secrets }: SignedRequest,
+  { url, ...signed }: SignedRequest,
   { request, signal, timeoutMs }: SendOptions,
 ): Promise<DeliveryOutcome> {
-  const headers = signedHeaders({ id, body, secrets })
+  const headers = signedHeaders(signed)
   const isOver = new AbortController()
   try {
     const span = () => ({ name: 'webhook POST', kind: 'client' as const })
@@ -56,7 +56,7 @@ export async function post(
         const response = await request(new URL(url), {
           method: 'POST',
           headers: sent,
-          body,
+          body: signed.body,
           signal,
         })
         await discard(response)
@@ -108,6 +108,6 @@ function outcomeOf({ statusCode = 0, headers }: IncomingMessage): DeliveryOutcom
     isGone: statusCode === 410,
     responseStatus: statusCode,
     error: isDelivered ? null : error,
-    retryAfterSeconds: isDelivered ? 0 : secondsUntil(headers['retry-after'] ?? null),
+    retryAfterSeconds: isDelivered ? 0 : secondsUntil(headers['retry-after'], headers.date),
   }
 }

@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { answering } from '../support/receiver.ts'
+import { until } from '../support/until.ts'
+import { useWebhooks } from './fixture.ts'
+
+const { current, startWorker, newScene } = useWebhooks()
+
+/** How far a receiver may find the time of a request from its own, at most. */
+const MOST_OFF_SECONDS = 300
+
+/** Sets the clock of this process, which runs the server, but for that of its database. */
+function setClock(hours: number) {
+  onTestFinished(() => void vi.useRealTimers())
+  vi.setSystemTime(Date.now() + hours * 3_600_000)
+}
+
+async function databaseSeconds() {
+  const [{ now = 0 } = {}] = await current().world.db<{ now: number }[]>`
+    select extract(epoch from clock_timestamp())::float as now`
+  return now
+}
+
+test.each([-1, 1])('a clock %i hours off gets no webhook refused for its time', async (hours) => {
+  const { backend, webhookId, send, receive } = await newScene()
+  setClock(hours)
+  await send('one')
+  await backend.webhooks.test({ webhookId })
+  startWorker()
+  const received = await receive(2)
+  expect(received.map(({ type }) => type).sort()).toEqual(['message.new', 'webhook.test'])
+  const now = await databaseSeconds()
+  for (const { headers, timestamp } of received) {
+    const times = [Number(headers['webhook-timestamp']), Date.parse(timestamp) / 1_000]
+    for (const time of times) expect(Math.abs(time - now)).toBeLessThan(MOST_OFF_SECONDS)
+  }
+})
+
+test('a receiver that says until when to wait is left alone by a clock an hour ahead', async () => {
+  const { send, receive, deliveries } = await newScene()
+  const now = await databaseSeconds()
+  const at = (seconds: number) => new Date((now + seconds) * 1_000).toUTCString()
+  current().receiver.answerWith(answering(503, { date: at(0), 'retry-after': at(500) }))
+  setClock(1)
+  await send('one')
+  startWorker()
+  await receive(1)
+  const [{ nextAttemptAt }] = await until(async () => {
+    const [delivery] = await deliveries()
+    return delivery?.attempts === 1 && delivery.nextAttemptAt !== null && [delivery]
+  })
+  expect(Date.parse(nextAttemptAt ?? '') / 1_000 - now).toBeGreaterThan(400)
+})
