@@ -114,6 +114,7 @@ export class LiveRoom implements Room {
       outbox: this.#context.outbox,
       channelId: this.id,
       me: () => this.#me,
+      idOf: this.#idOf,
     })
   }
 
@@ -126,7 +127,7 @@ export class LiveRoom implements Room {
   }
 
   async edit(messageId: string, { text, custom }: MessageEdit): Promise<Message> {
-    const ifEditedAt = this.sync.state.messages.get(messageId)?.editedAt
+    const ifEditedAt = this.sync.state.messages.get(this.#idOf(messageId))?.editedAt
     const done = this.#queue({ type: 'edit', messageId, text, custom, ifEditedAt })
     return done as Promise<Message> // the answer of an edit
   }
@@ -220,8 +221,12 @@ export class LiveRoom implements Room {
     this.#stores.redraw()
   }
 
+  /** Applications may have kept the `clientId` of a message that was sent meanwhile. */
+  readonly #idOf = (id: string) => this.sync.state.messages.idOf(this.#me.id, id)
+
   #queue(op: Unplaced<NewOperation>): Promise<unknown> {
-    const placed = { ...op, clientId: newId(), channelId: this.id }
+    const messageId = 'messageId' in op && op.messageId && this.#idOf(op.messageId)
+    const placed = { ...op, ...(messageId && { messageId }), clientId: newId(), channelId: this.id }
     return this.#context.outbox.add(placed).completion.promise
   }
 
