@@ -20,7 +20,10 @@ export class RoomInfoStore {
   readonly store: Store<RoomInfo>
   readonly #inner: ReturnType<typeof createStore<RoomInfo>>
   #loading: Promise<void> | undefined
+  /** Why the server refused the record: it is not asked again. */
   #error: ChatError | undefined
+  /** Why access was lost. A new watcher asks again: who leaves a public channel may still read. */
+  #lostWith: ChatError | undefined
   readonly #retries = createRetries(() => this.reload())
 
   constructor(
@@ -47,13 +50,14 @@ export class RoomInfoStore {
   /** Handles that the user may not, or no longer, read the channel. */
   handleAccessLost(error: ChatError) {
     this.#retries.end()
-    this.#error = error
+    this.#lostWith = error
     this.redraw()
   }
 
   /** Loads again, because there may be an answer now. */
   reload() {
     this.#error = undefined
+    this.#lostWith = undefined
     if (this.#inner.isWatched) this.#load()
     this.redraw()
   }
@@ -82,6 +86,7 @@ export class RoomInfoStore {
       return { channel, status: isLive ? 'ready' : 'stale' }
     }
     const status = this.#loading ? 'loading' : 'idle'
-    return { channel, status: this.#error ? 'failed' : status, error: this.#error }
+    const error = this.#error ?? this.#lostWith
+    return { channel, status: error ? 'failed' : status, error }
   }
 }

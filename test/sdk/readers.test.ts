@@ -84,3 +84,19 @@ test('a reader who is no member sees the name of the channel all the time', asyn
   await until(room.info, ready)
   expect([...names]).toEqual(['News'])
 })
+
+test('someone who has left a public channel can still open its record', async () => {
+  const { owner, channelId, chat, room } = await createReader('leaver')
+  await owner.members.add({ channelId, userIds: ['leaver'] })
+  await chat.connect()
+  const stores = [room.info, room.messages]
+  const unsubscribes = stores.map((store) => store.subscribe(() => {}))
+  await Promise.all([until(room.info, ready), until(room.messages, ready)])
+  await chat.api.members.leave({ channelId })
+  await until(room.info, ({ status }) => status === 'failed')
+  for (const unsubscribe of unsubscribes) unsubscribe()
+  for (const store of stores) store.subscribe(() => {})
+  await until(room.messages, ready, 10_000)
+  const { channel } = await until(room.info, ready, 10_000)
+  expect(channel).toMatchObject({ name: 'News', role: null })
+})
