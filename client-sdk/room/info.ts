@@ -20,7 +20,6 @@ export class RoomInfoStore {
   readonly store: Store<RoomInfo>
   readonly #inner: ReturnType<typeof createStore<RoomInfo>>
   #loading: Promise<void> | undefined
-  /** Why the server refused the record: it is not asked again. */
   #error: ChatError | undefined
   /** Why access was lost. A new watcher asks again: who leaves a public channel may still read. */
   #lostWith: ChatError | undefined
@@ -50,21 +49,29 @@ export class RoomInfoStore {
   /** Handles that the user may not, or no longer, read the channel. */
   handleAccessLost(error: ChatError) {
     this.#retries.end()
+    this.#error = error
     this.#lostWith = error
     this.redraw()
+  }
+
+  /** The server's reason for refusing a channel that was never shown: it may not exist. */
+  async refusal(): Promise<ChatError | undefined> {
+    const call = this.context.api.channels.get({ channelId: this.channelId })
+    const error = await call.then(() => undefined, toChatError)
+    return error?.retryable ? undefined : error
   }
 
   /** Loads again, because there may be an answer now. */
   reload() {
     this.#error = undefined
-    this.#lostWith = undefined
     if (this.#inner.isWatched) this.#load()
     this.redraw()
   }
 
   #load() {
     const { records } = this.context
-    if (this.#loading || this.#error || records.get(this.channelId)) return
+    const isRefused = this.#error && this.#error !== this.#lostWith
+    if (this.#loading || isRefused || records.get(this.channelId)) return
     this.#loading = records
       .load(this.channelId)
       .then(this.#retries.end, (cause) => {
@@ -86,7 +93,6 @@ export class RoomInfoStore {
       return { channel, status: isLive ? 'ready' : 'stale' }
     }
     const status = this.#loading ? 'loading' : 'idle'
-    const error = this.#error ?? this.#lostWith
-    return { channel, status: error ? 'failed' : status, error }
+    return { channel, status: this.#error ? 'failed' : status, error: this.#error }
   }
 }
