@@ -1,4 +1,4 @@
-import { indexedDbStorage, type OutboxOperation } from '@parley/client'
+import { indexedDbStorage, memoryStorage, type OutboxOperation } from '@parley/client'
 import { createEntry } from '@parley/client/internal/outbox/entry'
 import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
 import type { TabChange } from '@parley/client/internal/outbox/tabs'
@@ -132,4 +132,17 @@ test('a browser keeps what is unsent for the next page, unless an option forbids
   await next.chat.connect()
   const { messages } = next.chat.channel('c')
   await until(messages, ({ items }) => items[0]?.text === 'unsent')
+})
+
+test('a message that was refused before a reload is rejected after it, too', async () => {
+  const storage = memoryStorage()
+  await storage.put('http://chat app:me', { ...draft('refused'), failure })
+  const { chat, channel } = scriptedChat({ storage, userId: 'me' })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  await until(room.messages, ({ items }) => items.length === 1)
+  const { message, sent } = room.send({ text: 'text', clientId: 'refused' })
+  expect(message.status).toBe('failed')
+  await expect(Promise.race([sent, quiet()])).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })
