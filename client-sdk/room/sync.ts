@@ -233,7 +233,7 @@ export class ChannelSync {
     // The revs of another epoch mean nothing in this one.
     if (before && before.epoch !== position.epoch) return this.#startOver(offset)
     // Messages that were known before the first subscription, as by a jump, are of no rev.
-    if (!before && this.state.messages.size > 0) return this.#startOver(offset, [...this.#jumped])
+    if (!before && this.state.messages.size > 0) return this.#startOver(offset, this.#jumped)
     if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
@@ -290,23 +290,19 @@ export class ChannelSync {
     return true
   }
 
-  /**
-   * Reloads everything, by one call, and repeats these jumps; until then the old state is shown as
-   * stale.
-   */
-  #startOver(rev: number, jumped: Iterable<[ResourceName, Loader]> = []): undefined {
+  /** Reloads everything, by one call, and repeats the jumps; until then the old state is stale. */
+  #startOver(rev: number, jumped = new Map<ResourceName, Loader>()): undefined {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
     // Until it is replaced, nothing fills the gaps of the old state.
     this.#gap = { since: Number.NEGATIVE_INFINITY }
     resources.abandonLoads()
-    this.#jumped = new Map(jumped)
+    this.#jumped = jumped
     resources.set('messages', { status: 'stale' })
     const load = loaderOf('messages')
     const repeat = (jump: Loader) => jump().catch(() => (state: ChannelState) => state)
     const replaceState = async () => {
-      const jumps = [...this.#jumped.values()].map(repeat)
-      const applies = await Promise.all([load(), ...jumps])
+      const applies = await Promise.all([load(), ...Array.from(jumped.values(), repeat)])
       return () => {
         // Later jumps are put into this state, not into the one before.
         this.state = { ...emptyState, rev }
@@ -323,10 +319,7 @@ export class ChannelSync {
     context.catchUp.request(channelId, { since: null, apply: () => replaced.then(() => true) })
   }
 
-  /**
-   * Marks everything as up to date but these resources and those that failed, which are loaded when
-   * watched.
-   */
+  /** Marks all as up to date but these and those that failed, which are loaded when watched. */
   #markReady(outdated: ResourceName[]) {
     const { resources } = this
     const failed = resources.names.filter((name) => resources.get(name).status === 'failed')
