@@ -243,5 +243,7 @@ class LiveClient implements ChatClient {
     this.#presences.handleReconnect()
     await Promise.all([this.#cache.handleReconnect(this.#dispatcher), catchUp.run()])
     await catchUp.run()
+    // The user's topic was confirmed meanwhile: what happened before that may be missing.
+    if (this.#dispatcher.gap) await this.#catchUp()
   }
 }

@@ -23,15 +23,17 @@ export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
 export type OutgoingEntry = OutboxEntry<Outgoing>
 
 export function createEntry(op: OutboxOperation, { wasTried = false } = {}): OutboxEntry {
-  const { failure } = op
+  const error = op.failure && toError(op.failure)
+  const completion = createDeferred<unknown>()
+  if (error) completion.reject(error)
   return {
     op,
-    error: failure && toError(failure),
+    error,
     waiting: undefined,
     serverFailures: 0,
     wasTried,
     isSending: false,
-    completion: createDeferred(),
+    completion,
   }
 }
 

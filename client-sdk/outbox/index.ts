@@ -82,13 +82,23 @@ export class Outbox {
     await this.#start(owner)
   }
 
+  /** Joins the other tabs and loads what they, or pages before, have stored. */
   async #start(owner: string | undefined) {
     this.#isLoaded = false
     if (this.#tabs.hasLeft && !(await this.options.isLoggedIn(true))) return
-    await this.#load()
+    this.#join()
+    const stored = await this.#journal.load()
     if (owner !== this.#journal.owner) return
+    if (stored) {
+      const merged = mergeStored(this.#entries, stored)
+      this.#entries = merged.queued
+      showMerged(merged, this.options)
+    }
     this.#isLoaded = true
-    if (!this.#isPaused) this.#tabs.apply()
+    if (this.#isPaused) return
+    // A pause amid the load has left the other tabs.
+    this.#join()
+    this.#tabs.apply()
   }
 
   /** The entries of a channel, in the order they were made. */
@@ -160,16 +170,6 @@ export class Outbox {
     this.#tabs.leave()
     this.#journal.owner = undefined
     this.#isLoaded = false
-  }
-
-  /** Joins the other tabs and loads what they, or pages before, have stored. */
-  async #load() {
-    this.#join()
-    const stored = await this.#journal.load()
-    if (!stored) return
-    const merged = mergeStored(this.#entries, stored)
-    this.#entries = merged.queued
-    showMerged(merged, this.options)
   }
 
   #join() {

@@ -152,15 +152,34 @@ type Edges = {
   end: RefObject<HTMLDivElement | null>
 }
 
+/** How long a page that failed to load is not asked for again: twice as long each time. */
+const FIRST_PAUSE_MS = 4_000
+const LONGEST_PAUSE_MS = 60_000
+
 /** Loads more when an edge of the list comes near. Returns whether it is loading. */
 function useLoadingAtEdges(list: Props['list'], { box, top, end }: Edges) {
   const { items, status, hasOlder, hasNewer } = list
   const { attempt } = useToasts()
   const [isLoading, setLoading] = useState(false)
+  const failures = useRef(0)
   const load = (more: () => Promise<void>) => {
     if (isLoading || status !== 'ready') return
     setLoading(true)
-    void attempt(more()).finally(() => setLoading(false))
+    const page = more()
+    void attempt(page)
+    const end = () => setLoading(false)
+    page.then(
+      () => {
+        failures.current = 0
+        end()
+      },
+      () => {
+        // The edge is still near: at once it would be asked for without end.
+        const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures.current)
+        failures.current += 1
+        setTimeout(end, pauseMs)
+      },
+    )
   }
   const recheckOn = `${items.length} ${isLoading} ${status}`
   useNearEdge(top, {

@@ -1,5 +1,5 @@
 import { type ClientContext, currentUser } from '../context.ts'
-import { ChatError, toChatError } from '../error.ts'
+import { ChatError } from '../error.ts'
 import type { ChannelEvent } from '../events.ts'
 import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
 import { newId } from '../platform.ts'
@@ -114,6 +114,7 @@ export class LiveRoom implements Room {
       outbox: this.#context.outbox,
       channelId: this.id,
       me: () => this.#me,
+      idOf: this.#idOf,
     })
   }
 
@@ -126,7 +127,7 @@ export class LiveRoom implements Room {
   }
 
   async edit(messageId: string, { text, custom }: MessageEdit): Promise<Message> {
-    const ifEditedAt = this.sync.state.messages.get(messageId)?.editedAt
+    const ifEditedAt = this.sync.state.messages.get(this.#idOf(messageId))?.editedAt
     const done = this.#queue({ type: 'edit', messageId, text, custom, ifEditedAt })
     return done as Promise<Message> // the answer of an edit
   }
@@ -179,7 +180,7 @@ export class LiveRoom implements Room {
     const [times, { mainWindow }] = [this.#timesRegained, this.sync.state]
     const lost = { code: 'FORBIDDEN', status: 403 } as const
     // Both topics may report it.
-    const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#refusal())
+    const refusal = this.#lostWith ?? (mainWindow ? undefined : await this.#stores.info.refusal())
     // Access may have been restored meanwhile.
     if (times !== this.#timesRegained) return
     const error = refusal ?? new ChatError('no such channel, or you may not read it', lost)
@@ -190,6 +191,7 @@ export class LiveRoom implements Room {
   handleAccessRegained() {
     this.#timesRegained += 1
     this.#lostWith = undefined
+    this.#reads.isRefused = false
     this.sync.handleAccessRegained()
     this.#stores.info.reload()
   }
@@ -220,24 +222,22 @@ export class LiveRoom implements Room {
     this.#stores.redraw()
   }
 
+  /** Applications may have kept the `clientId` of a message that was sent meanwhile. */
+  readonly #idOf = (id: string) => this.sync.state.messages.idOf(this.#me.id, id)
+
   #queue(op: Unplaced<NewOperation>): Promise<unknown> {
-    const placed = { ...op, clientId: newId(), channelId: this.id }
+    const messageId = 'messageId' in op && op.messageId && this.#idOf(op.messageId)
+    const placed = { ...op, ...(messageId && { messageId }), clientId: newId(), channelId: this.id }
     return this.#context.outbox.add(placed).completion.promise
   }
 
-  /** The server's reason for refusing a channel that was never shown: it may not exist. */
-  async #refusal(): Promise<ChatError | undefined> {
-    const call = this.#context.api.channels.get({ channelId: this.id })
-    const error = await call.then(() => undefined, toChatError)
-    return error?.retryable ? undefined : error
-  }
-
-  /** Whether the user surely has nothing unread here. */
+  /** Whether the user surely has nothing unread here, as no reader has who is no member. */
   get #isRead() {
     const { state, resources } = this.sync
     const record = this.#context.records.get(this.id)
     const isLoaded = resources.get('messages').status === 'ready'
-    return isLoaded && isAllRead(state, { record, me: this.#me.id })
+    const isGuest = record ? record.role === null : this.#reads.isRefused
+    return isGuest || (isLoaded && isAllRead(state, { record, me: this.#me.id }))
   }
 
   get #me(): UserSummary {

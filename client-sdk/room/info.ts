@@ -21,6 +21,8 @@ export class RoomInfoStore {
   readonly #inner: ReturnType<typeof createStore<RoomInfo>>
   #loading: Promise<void> | undefined
   #error: ChatError | undefined
+  /** Why access was lost. A new watcher asks again: who leaves a public channel may still read. */
+  #lostWith: ChatError | undefined
   readonly #retries = createRetries(() => this.reload())
 
   constructor(
@@ -48,7 +50,15 @@ export class RoomInfoStore {
   handleAccessLost(error: ChatError) {
     this.#retries.end()
     this.#error = error
+    this.#lostWith = error
     this.redraw()
+  }
+
+  /** The server's reason for refusing a channel that was never shown: it may not exist. */
+  async refusal(): Promise<ChatError | undefined> {
+    const call = this.context.api.channels.get({ channelId: this.channelId })
+    const error = await call.then(() => undefined, toChatError)
+    return error?.retryable ? undefined : error
   }
 
   /** Loads again, because there may be an answer now. */
@@ -60,7 +70,8 @@ export class RoomInfoStore {
 
   #load() {
     const { records } = this.context
-    if (this.#loading || this.#error || records.get(this.channelId)) return
+    const isRefused = this.#error && this.#error !== this.#lostWith
+    if (this.#loading || isRefused || records.get(this.channelId)) return
     this.#loading = records
       .load(this.channelId)
       .then(this.#retries.end, (cause) => {

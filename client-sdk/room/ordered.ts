@@ -41,6 +41,11 @@ export class OrderedMessages<Item extends Ordered> {
     return this.get(this.index.ids.get(clientKey(userId, clientId)) ?? '')
   }
 
+  /** The message's id now, if the user names it by the `clientId` that it had while unsent. */
+  idOf(userId: string, id: string): string {
+    return this.index.ids.get(clientKey(userId, id)) ?? id
+  }
+
   /** In the order of their seq. */
   values(): readonly Item[] {
     return concat(this.chunks)

@@ -22,7 +22,10 @@ export type Draft = {
 }
 /** A message that was passed to `send`. */
 export type OutgoingMessage = {
-  /** The key of the message: it stays the same once it is stored. */
+  /**
+   * The key of the message: it stays the same once it is stored. Replies, quotes and changes may
+   * name the message by it, also later, while the room has the message loaded.
+   */
   clientId: string
   /** The message as it is shown now: `pending`, `sent` or `failed`. */
   readonly message: ChatMessage
@@ -34,12 +37,24 @@ export type OutgoingMessage = {
   discard(): void
 }
 
+type Target = {
+  outbox: Outbox
+  channelId: string
+  me: () => UserSummary
+  /** The id of a message that may be named by its `clientId`. */
+  idOf: (id: string) => string
+}
+
 /** Puts a message into the outbox, unless it is there already, and returns a handle of it. */
 export function sendThroughOutbox(
   { text, attachments = [], parentId, quotedMessageId, custom, clientId = newId() }: Draft,
-  { outbox, channelId, me }: { outbox: Outbox; channelId: string; me: () => UserSummary },
+  { outbox, channelId, me, idOf }: Target,
 ): OutgoingMessage {
-  const content = { text, attachments, parentId, quotedMessageId, custom }
+  const references = {
+    parentId: parentId && idOf(parentId),
+    quotedMessageId: quotedMessageId && idOf(quotedMessageId),
+  }
+  const content = { text, attachments, ...references, custom }
   const outgoing = { ...content, type: 'send' as const, clientId, channelId }
   const entry = outbox.get(clientId) ?? outbox.add(outgoing)
   return {

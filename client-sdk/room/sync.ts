@@ -65,7 +65,7 @@ export class ChannelSync {
   /** The size of the window above which the oldest messages are dropped. */
   #windowLimit = MAX_LIVE_MESSAGES
   /** The resources in which the user jumped away from the newest messages. */
-  readonly #jumped = new Set<ResourceName>()
+  #jumped = new Map<ResourceName, Loader>()
   readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
   constructor(readonly options: ChannelSyncOptions) {
@@ -90,7 +90,7 @@ export class ChannelSync {
   /** Moves the window to other messages. The latest request counts, whichever is answered last. */
   jumpTo(loader: Loader, resource: ResourceName): Promise<void> {
     const jump = `jump:${resource}`
-    this.#jumped.add(resource)
+    this.#jumped.set(resource, loader)
     this.resources.invalidate([jump])
     return this.resources.load(jump, loader)
   }
@@ -232,8 +232,9 @@ export class ChannelSync {
     const { offset } = position
     // The revs of another epoch mean nothing in this one.
     if (before && before.epoch !== position.epoch) return this.#startOver(offset)
-    // Messages that a jump loaded before the first subscription are of no rev.
-    if (!before || !this.state.mainWindow) {
+    // Messages that were known before the first subscription, as by a jump, are of no rev.
+    if (!before && this.state.messages.size > 0) return this.#startOver(offset, this.#jumped)
+    if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }
       return this.#markReady(['messages', 'reads', 'members', 'pins'])
     }
@@ -289,22 +290,23 @@ export class ChannelSync {
     return true
   }
 
-  /** Reloads everything, by one call; until then the old state is shown as stale. */
-  #startOver(rev: number): undefined {
+  /** Reloads everything, by one call, and repeats the jumps; until then the old state is stale. */
+  #startOver(rev: number, jumped = new Map<ResourceName, Loader>()): undefined {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
     // Until it is replaced, nothing fills the gaps of the old state.
     this.#gap = { since: Number.NEGATIVE_INFINITY }
     resources.abandonLoads()
-    this.#jumped.clear()
+    this.#jumped = jumped
     resources.set('messages', { status: 'stale' })
     const load = loaderOf('messages')
+    const repeat = (jump: Loader) => jump().catch(() => (state: ChannelState) => state)
     const replaceState = async () => {
-      const apply = await load()
+      const applies = await Promise.all([load(), ...Array.from(jumped.values(), repeat)])
       return () => {
         // Later jumps are put into this state, not into the one before.
         this.state = { ...emptyState, rev }
-        return apply(this.state)
+        return applies.reduce((state, apply) => apply(state), this.state)
       }
     }
     // The others are put into the state that replaces this one.
@@ -317,10 +319,7 @@ export class ChannelSync {
     context.catchUp.request(channelId, { since: null, apply: () => replaced.then(() => true) })
   }
 
-  /**
-   * Marks everything as up to date but these resources and those that failed, which are loaded when
-   * watched.
-   */
+  /** Marks all as up to date but these and those that failed, which are loaded when watched. */
   #markReady(outdated: ResourceName[]) {
     const { resources } = this
     const failed = resources.names.filter((name) => resources.get(name).status === 'failed')

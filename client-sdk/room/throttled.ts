@@ -1,3 +1,4 @@
+import { isChatError } from '../error.ts'
 import { furtherRead } from '../outbox/fold.ts'
 import type { Message, UserApi } from '../types.ts'
 
@@ -74,6 +75,8 @@ export class ThrottledReads {
   #next: { completion: Promise<unknown>; read: MarkedRead } | undefined
   #lastCall: Promise<unknown> = Promise.resolve()
   #sentAt = -Number.POSITIVE_INFINITY
+  /** Whether the last call was refused, as one of a reader who is no member. */
+  isRefused = false
 
   constructor(readonly options: ThrottledReadsOptions) {}
 
@@ -100,7 +103,9 @@ export class ThrottledReads {
     if (!read || this.options.isRead()) return
     this.#sentAt = performance.now()
     const call = this.options.mark(read)
-    this.#lastCall = call.catch(() => {})
+    this.#lastCall = call.catch((error) => {
+      this.isRefused = isChatError(error, 'FORBIDDEN')
+    })
     return call
   }
 }

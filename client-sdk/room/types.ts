@@ -89,7 +89,8 @@ export interface Room {
    * Marks the channel as read: its unread count becomes 0, and the read position moves to the
    * newest message that is known at the call, whenever it is sent; while none is known, to the
    * server's newest one; with an id, to that message. Shown at once, undone if the server refuses
-   * it. Throttled; never moves back. Where nothing is unread it makes no call.
+   * it. Throttled; never moves back. Where nothing is unread it makes no call, and for a reader who
+   * is not a member at most one, which is refused.
    */
   markRead(messageId?: string): Promise<void>
 }

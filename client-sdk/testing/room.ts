@@ -2,7 +2,7 @@ import { aborted, type ChatError, loggedOut } from '../error.ts'
 import { withEdit } from '../outbox/entry.ts'
 import { newId } from '../platform.ts'
 import type { ChatMessage, Draft, OutgoingMessage, Room } from '../room/index.ts'
-import type { MessagesSnapshot, ThreadSnapshot } from '../room/stores.ts'
+import type { MessagesSnapshot, ReadsSnapshot, ThreadSnapshot } from '../room/stores.ts'
 import type { MessageEdit } from '../storage.ts'
 import { createDeferred, type Deferred } from '../timing.ts'
 import type { Channel, Member, Message, PinnedMessage, UserSummary } from '../types.ts'
@@ -51,7 +51,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   const messages = createMessages(channel.id, { lastSeq: channel.lastMessage?.seq })
   const members = constantly({ items: [] as readonly Member[], status: 'ready' as const })
   const typing = constantly({ items: [] as readonly UserSummary[], status: 'ready' as const })
-  const reads = constantly({ byUser: {}, status: 'ready' as const })
+  const reads = constantly<ReadsSnapshot>({ byUser: {}, status: 'ready' })
   /** The messages that the user has sent, by their keys, with the answer to the last attempt. */
   const entries = new Map<string, Entry>()
   /** Those that wait to be sent, in their order. */
@@ -153,6 +153,9 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     const seq = id === undefined ? newest : Math.min(messages.find(id).seq, newest)
     const lastReadSeq = Math.max(record().lastReadSeq, seq)
     update({ lastReadSeq, unreadCount: messages.unreadAfter(lastReadSeq, me.id) })
+    const { byUser } = reads.getSnapshot()
+    const own = { lastReadSeq, readAt: TIME }
+    reads.set({ byUser: { ...byUser, [me.id]: own }, status: 'ready' })
   }
   const { timeline } = messages
   const everything = timeline(() => true)

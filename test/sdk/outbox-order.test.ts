@@ -123,3 +123,28 @@ test('a reply to a message that was refused is sent once that one is sent again'
   reply.retry()
   expect(await reply.sent).toMatchObject({ parentId: id })
 })
+
+test('a message that was sent may still be named by its clientId', async () => {
+  const [ana, elsewhere] = await world().users('ana', 'noter')
+  const { id: channelId } = await ana.channels.create({ ...GROUP, memberIds: ['noter'] })
+  const { chat } = await liveChatOf(world(), 'noter')
+  const room = chat.channel(channelId)
+  const root = room.send({ text: 'root' })
+  const noted = root.message.id
+  const { id } = await root.sent
+  expect(noted).not.toBe(id)
+  const reply = await room.send({ text: 'reply', parentId: noted }).sent
+  const quote = await room.send({ text: 'quote', quotedMessageId: noted }).sent
+  expect(reply.parentId).toBe(id)
+  expect(quote.quotedMessage?.id).toBe(id)
+  await room.react(noted, '👍')
+  await room.edit(noted, { text: 'changed' })
+  await elsewhere.messages.edit({ channelId, messageId: id, text: 'and elsewhere' })
+  const blind = room.edit(noted, { text: 'and again' })
+  await expect(blind).rejects.toMatchObject({ code: 'CONFLICT' })
+  const { text, reactions } = await ana.messages.get({ channelId, messageId: id })
+  expect([text, reactions.map(({ type }) => type)]).toEqual(['and elsewhere', ['👍']])
+  await room.delete(noted)
+  const { messages } = await ana.messages.list({ channelId })
+  expect(messages.map(({ text }) => text)).toEqual(['reply', 'quote'])
+})

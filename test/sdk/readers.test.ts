@@ -84,3 +84,53 @@ test('a reader who is no member sees the name of the channel all the time', asyn
   await until(room.info, ready)
   expect([...names]).toEqual(['News'])
 })
+
+test('someone who has left a public channel can still open its record', async () => {
+  const { owner, channelId, calls, chat, room } = await createReader('leaver')
+  await owner.members.add({ channelId, userIds: ['leaver'] })
+  await chat.connect()
+  const stores = [room.info, room.messages]
+  const unsubscribes = stores.map((store) => store.subscribe(() => {}))
+  await Promise.all([until(room.info, ready), until(room.messages, ready)])
+  await chat.api.members.leave({ channelId })
+  await until(room.info, ({ status }) => status === 'failed')
+  for (const unsubscribe of unsubscribes) unsubscribe()
+  for (const store of stores) store.subscribe(() => {})
+  await until(room.messages, ready, 10_000)
+  const { channel } = await until(room.info, ready, 10_000)
+  expect(channel).toMatchObject({ name: 'News', role: null })
+  await room.markRead()
+  expect(calls.filter((call) => call.endsWith('/read'))).toEqual([])
+})
+
+test('a guest who marks messages as read is refused at most once', async () => {
+  const { owner, channelId, calls, chat, room } = await createReader('reading-guest')
+  let refused = 0
+  chat.on('outbox.refused', () => {
+    refused += 1
+  })
+  const marked: Promise<void>[] = []
+  room.messages.subscribe(() => {
+    if (room.messages.getSnapshot().status === 'ready') marked.push(room.markRead().catch(() => {}))
+  })
+  await chat.connect()
+  await until(room.messages, ready)
+  for (const text of ['1', '2', '3', '4', '5']) {
+    await owner.messages.send({ channelId, text })
+    await until(room.messages, (snapshot) => texts(snapshot).at(-1) === text)
+    await Promise.all(marked)
+  }
+  expect(marked.length).toBeGreaterThan(5)
+  expect(calls.filter((call) => call.endsWith('/read')).length).toBeLessThanOrEqual(1)
+  expect(refused).toBeLessThanOrEqual(1)
+
+  const added = new Promise((resolve) => chat.on('channel.added', resolve))
+  await owner.members.add({ channelId, userIds: ['reading-guest'] })
+  await added
+  const { seq } = await owner.messages.send({ channelId, text: 'welcome' })
+  await until(room.messages, (snapshot) => texts(snapshot).at(-1) === 'welcome')
+  await Promise.all(marked)
+  const { members } = await owner.receipts.status({ channelId })
+  const own = members.find(({ userId }) => userId === 'reading-guest')
+  expect(own?.lastReadSeq).toBe(seq)
+})

@@ -1,10 +1,10 @@
-import { indexedDbStorage, type OutboxOperation } from '@parley/client'
+import { indexedDbStorage, memoryStorage, type OutboxOperation } from '@parley/client'
 import { createEntry } from '@parley/client/internal/outbox/entry'
 import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
 import type { TabChange } from '@parley/client/internal/outbox/tabs'
 import type { Outgoing } from '@parley/client/internal/storage'
 import { IDBFactory } from 'fake-indexeddb'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
@@ -132,4 +132,46 @@ test('a browser keeps what is unsent for the next page, unless an option forbids
   await next.chat.connect()
   const { messages } = next.chat.channel('c')
   await until(messages, ({ items }) => items[0]?.text === 'unsent')
+})
+
+test('a tab that pauses while its outbox loads hears of the others once it goes on', async () => {
+  const inner = indexedDbStorage('tab-changes-held')
+  let [onAsked, release] = [() => {}, () => {}]
+  const asked = new Promise<void>((resolve) => {
+    onAsked = resolve
+  })
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const load = async (owner: string) => {
+    onAsked()
+    await held
+    return inner.load(owner)
+  }
+  const { chat, channel } = scriptedChat({ storage: { ...inner, load }, userId: 'me' })
+  channel('c')
+  const heard: string[] = []
+  const others = new BroadcastChannel(`${inner.sharedAs} http://chat app:me`)
+  onTestFinished(() => others.close())
+  others.onmessage = ({ data }) => heard.push((data as TabChange).kind)
+  chat.connect().catch(() => {})
+  await asked
+  chat.disconnect()
+  await chat.connect()
+  release()
+  for (const text of ['while it loads', 'then']) await chat.channel('c').send({ text }).sent
+  await expect.poll(() => heard).toContain('put')
+})
+
+test('a message that was refused before a reload is rejected after it, too', async () => {
+  const storage = memoryStorage()
+  await storage.put('http://chat app:me', { ...draft('refused'), failure })
+  const { chat, channel } = scriptedChat({ storage, userId: 'me' })
+  channel('c')
+  await chat.connect()
+  const room = chat.channel('c')
+  await until(room.messages, ({ items }) => items.length === 1)
+  const { message, sent } = room.send({ text: 'text', clientId: 'refused' })
+  expect(message.status).toBe('failed')
+  await expect(Promise.race([sent, quiet()])).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })

@@ -169,3 +169,16 @@ test('reading in a fake room moves the read position, up to a message or to the 
   await room.markRead()
   expect(record()).toMatchObject({ lastReadSeq: 4, unreadCount: 0 })
 })
+
+test('a fake room shows how far its user has read', async () => {
+  const { fake, room } = fakeRoom()
+  fake.channel('team').receive({ from: 'ben', text: 'one' })
+  const { seq, id } = room.messages.getSnapshot().items[0] ?? {}
+  let changes = 0
+  room.reads.subscribe(() => {
+    changes += 1
+  })
+  await room.markRead(id)
+  expect(room.reads.getSnapshot().byUser.ana?.lastReadSeq).toBe(seq)
+  expect(changes).toBe(1)
+})

@@ -18,6 +18,8 @@ export function createRealtime() {
   const lost = new Set<string>()
   const known = new Set<string>()
   const refused = new Set<string>()
+  /** The topics that are refused for the moment. */
+  const busy = new Set<string>()
   const network = { isCut: false, opened: 0, epoch: EPOCH, isHeld: false, refusesTokens: false }
   let held: (() => void)[] = []
   let heldReplies: (() => void)[] | undefined
@@ -36,6 +38,7 @@ export function createRealtime() {
     { channel, recover = false, epoch = '', offset = 0 }: NonNullable<Command['subscribe']>,
   ) => {
     if (refused.has(channel)) return { error: { code: 103, message: 'permission denied' } }
+    if (busy.has(channel)) return { error: { code: 100, message: 'busy', temporary: true } }
     socket.topics.add(channel)
     known.add(channel)
     const isLost = lost.delete(channel)
@@ -137,6 +140,11 @@ export function createRealtime() {
       refused.add(topic)
       push({ channel: topic, unsubscribe: { code: 2000, reason: 'server unsubscribe' } })
       for (const { topics } of sockets) topics.delete(topic)
+    },
+    /** The topic is refused for the moment, until the returned function is called. */
+    refuseForNow: (topic: string) => {
+      busy.add(topic)
+      return () => busy.delete(topic)
     },
     allow: (topic: string) => refused.delete(topic),
     /** Closes every socket; with `isCut` new ones fail, too. */
