@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import { topics } from '@parley/contract'
 import { sha256 } from '@parley/server/core/hash'
 import { expect, onTestFinished, test } from 'vitest'
@@ -171,53 +170,6 @@ test('a job that names the message of another app fetches nothing', async () => 
     values ('preview', ${world.db.json(job)})`
   await idle()
   expect(web.requestsFor('/foreign')).toBe(1)
-})
-
-test("one user's slow links leave most of the previews at once to others", async () => {
-  const { web, world, send, previewed } = scene()
-  let release = () => {}
-  const released = new Promise<void>((resolve) => (release = resolve))
-  let [open, most] = [0, 0]
-  const paths = Array.from({ length: 12 }, (_, index) => `/slow/${index}`)
-  for (const path of paths)
-    web.pages[path] = async (response) => {
-      open += 1
-      most = Math.max(most, open)
-      response.on('close', () => (open -= 1))
-      await released
-      response.writeHead(200, { 'content-type': 'text/html' }).end(page('<title>Slow</title>'))
-    }
-  const slow = await Promise.all(paths.map((path) => send(web.url + path)))
-  await until(() => most > 0)
-  const ben = await world.user('ben')
-  const channel = await ben.channels.create({ type: 'group', name: 'Other' })
-  const quick = await ben.messages.send({ channelId: channel.id, text: `${web.url}/d quickly` })
-  const ref = { channelId: channel.id, messageId: quick.id }
-  await until(async () => (await ben.messages.get(ref)).linkPreviews)
-  release()
-  for (const { id } of slow) await previewed(id)
-  expect(most).toBeLessThanOrEqual(3)
-})
-
-test('users of two apps with the same id have a share of the previews each', async () => {
-  const { web, world, send } = scene()
-  const namesake = await world.user('ana', {}, await world.stranger())
-  const { id: channelId } = await namesake.channels.create({ type: 'group', name: 'Other' })
-  const open = new Set<ServerResponse>()
-  for (const path of ['/late/1', '/late/2', '/late/3']) {
-    web.pages[path] = (response) => {
-      open.add(response)
-      response.on('close', () => open.delete(response))
-    }
-    await send(web.url + path)
-  }
-  await until(() => open.size === 3)
-  const ref = { channelId, text: `${web.url}/d` }
-  const { id: messageId } = await namesake.messages.send(ref)
-  await until(async () => (await namesake.messages.get({ channelId, messageId })).linkPreviews)
-  // This preview did not wait for one of them to be given up.
-  expect(open.size).toBe(3)
-  for (const response of open) response.end()
 })
 
 test('a video gets a preview from its URL when its site cannot be reached', async () => {
