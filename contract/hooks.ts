@@ -12,6 +12,7 @@ const url = field.url().meta({
     'operator can allow other hosts (WEBHOOK_ALLOW_HOSTS), and in development http is allowed.',
   examples: ['https://shop.example.com/before-send'],
 })
+export type OnHookError = z.infer<typeof onError>
 const onError = z.enum(['allow', 'deny']).meta({
   id: 'OnHookError',
   description:

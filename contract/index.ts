@@ -23,7 +23,7 @@ export {
   userEvents,
 } from './events.ts'
 export { isUserId, systemUserId } from './fields.ts'
-export { BeforeSendAnswer, BeforeSendQuestion } from './hooks.ts'
+export { BeforeSendAnswer, BeforeSendQuestion, type OnHookError } from './hooks.ts'
 export type { ImportReport } from './import-report.ts'
 export { type ImportKind, ImportRecord, type ImportRecordInput } from './imports.ts'
 export { InspectedChannel } from './inspect.ts'

@@ -23,7 +23,7 @@ test('jobs are moved to the queue in the order in which they were staged', async
   let drains = 0
   const use = (async (work: never) => {
     drains += 1
-    return drains === 1 ? pool.use(work) : { moved: 0, unclaimed: [], next: [] }
+    return drains === 1 ? pool.use(work) : { moved: 0, unclaimed: [], running: [], next: [] }
   }) as Db['use'] // the second one finds nothing
   const stop = startDraining({
     db: { ...pool, use },
@@ -47,4 +47,43 @@ test('jobs are moved to the queue in the order in which they were staged', async
     select payload
     from staged_jobs`
   expect(left.map(({ payload }) => payload.messageId)).toEqual([1_001])
+})
+
+test('staged jobs join the round that is run, those of an app one after the other', async () => {
+  const { db, appId, pool } = staging.current().world
+  await staging.startNode()
+  await staging.stopLast()
+  await db`
+    select
+    from graphile_worker.add_job('push-invite', '{}', priority => 5) waiting,
+      graphile_worker.add_job('preview', '{}', priority => 3) other`
+  await db`
+    insert into staged_jobs (task, payload)
+    select 'push-invite', json_build_object('appId', app, 'n', n)
+    from unnest(array[${appId}::text, 'busy']) app, generate_series(1, 3) n`
+  const rounds = createRounds()
+  rounds.drained({ running: [], next: [{ task: 'push-invite', appId: 'busy', round: 40 }] })
+  const stop = startDraining({
+    db: pool,
+    tasks: ['push-invite', 'preview'],
+    staging: createJobStaging([]),
+    rounds,
+    timings,
+    log: silentLog,
+  })
+  await until(() => rounds.ahead().length === 2)
+  await stop()
+  const queued = await db<{ priority: number }[]>`
+    select job.priority
+    from graphile_worker.jobs job
+    where job.task_identifier = 'push-invite'
+    order by job.priority, job.id`
+  expect(queued.map(({ priority }) => priority)).toEqual([5, 5, 6, 7, 40, 41, 42])
+  const next = new Map(rounds.ahead().map(({ appId, round }) => [appId, round]))
+  expect(next).toEqual(
+    new Map([
+      ['busy', 43],
+      [appId, 8],
+    ]),
+  )
 })

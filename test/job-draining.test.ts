@@ -23,7 +23,7 @@ function openDraining() {
       drains.push((outcome) =>
         outcome instanceof Error
           ? reject(outcome)
-          : resolve({ moved: outcome, unclaimed: [], next: [LARGE] }),
+          : resolve({ moved: outcome, unclaimed: [], running: [], next: [LARGE] }),
       ),
     )
   const staging = createJobStaging(['preview'])

@@ -3,44 +3,44 @@ import { expect, test } from 'vitest'
 import { stopClock } from './support/clock.ts'
 
 const pushes = (appId: string) => ({ task: 'push-message' as const, appId })
+const queue = 'push' as const
 
-test('who has nothing waiting gets the round that is being run, others one after the other', () => {
+test('each further job of an app has a round after the one before, from the running one', () => {
   const rounds = createRounds()
-  expect([1, 2, 3].map(() => rounds.take(pushes('large')))).toEqual([0, 1, 2])
-  rounds.enqueued({ ...pushes('large'), round: 500 })
-  expect(rounds.ahead()).toEqual([{ ...pushes('large'), round: 500 }])
-  expect(rounds.take(pushes('small'))).toBe(0)
-  rounds.begin({ ...pushes('large'), round: 40 })
-  expect(rounds.take(pushes('other'))).toBe(40)
-  expect(rounds.take(pushes('large'))).toBe(500)
-  // Invites of the same app have turns of their own, and other queues rounds of their own.
-  expect(rounds.take({ task: 'push-invite', appId: 'large' })).toBe(40)
-  expect(rounds.take({ task: 'preview', appId: 'large' })).toBe(0)
+  expect([3, 3, 5, 5].map((running) => rounds.take(pushes('one'), running))).toEqual([3, 4, 5, 6])
+  expect(rounds.take(pushes('two'), 5)).toBe(5)
+  // Invites of the same app have turns of their own.
+  expect(rounds.take({ task: 'push-invite', appId: 'one' }, 5)).toBe(5)
+  rounds.drained({ running: [], next: [{ ...pushes('one'), round: 500 }] })
+  expect(rounds.take(pushes('one'), 5)).toBe(500)
 })
 
-test('an app whose last job is being run has nothing waiting any more', () => {
+test('an app keeps its next round until the queue has come so far, or has no waiting jobs', () => {
   const rounds = createRounds()
-  rounds.take(pushes('one'))
-  rounds.take(pushes('two'))
-  rounds.take(pushes('two'))
-  rounds.begin({ ...pushes('one'), round: 0 })
-  rounds.begin({ ...pushes('two'), round: 1 })
-  rounds.begin({ ...pushes('two'), round: 0 })
-  expect([rounds.ahead(), rounds.take(pushes('one'))]).toEqual([[], 0])
+  const [one, two] = [
+    { ...pushes('one'), round: 7 },
+    { ...pushes('two'), round: 9 },
+  ]
+  const other = { task: 'preview' as const, appId: 'one', round: 4 }
+  rounds.drained({ running: [], next: [one, two, other] })
+  rounds.drained({ running: [{ queue, running: 6 }], next: [] })
+  expect(rounds.ahead()).toEqual([other, two, one])
+  rounds.drained({ running: [{ queue, running: 7 }], next: [] })
+  expect(rounds.ahead()).toEqual([other, two])
+  rounds.drained({ running: [{ queue, running: null }], next: [one] })
+  expect(rounds.ahead()).toEqual([one, other])
 })
 
-test('jobs that another process has run are forgotten in time', () => {
+test('an app of which nothing was enqueued for long begins with the running round', () => {
   const clock = stopClock()
   const rounds = createRounds()
-  rounds.enqueued({ ...pushes('one'), round: 70 })
+  rounds.drained({ running: [], next: [{ ...pushes('one'), round: 70 }] })
   clock.putForward(600_001)
-  expect([rounds.ahead(), rounds.take(pushes('one'))]).toEqual([[], 0])
+  expect([rounds.ahead(), rounds.take(pushes('one'), 3)]).toEqual([[], 3])
 })
 
-test('an app with waiting jobs in all rounds leaves some before its last to others', () => {
+test('no round is higher than the priorities that can be stored', () => {
   const rounds = createRounds()
-  rounds.enqueued({ ...pushes('large'), round: 100_000 })
-  expect(rounds.take(pushes('large'))).toBe(LAST_ROUND)
-  rounds.begin({ ...pushes('large'), round: LAST_ROUND })
-  expect(rounds.take(pushes('small'))).toBeLessThan(LAST_ROUND)
+  rounds.drained({ running: [], next: [{ ...pushes('one'), round: 100_000 }] })
+  expect(rounds.take(pushes('one'), 3)).toBe(LAST_ROUND)
 })

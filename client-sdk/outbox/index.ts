@@ -96,7 +96,7 @@ export class Outbox {
     }
     this.#isLoaded = true
     if (this.#isPaused) return
-    // A pause amid the load has left the other tabs.
+    // A pause during the load has left the other tabs.
     this.#join()
     this.#tabs.apply()
   }

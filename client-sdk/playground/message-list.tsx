@@ -167,17 +167,17 @@ function useLoadingAtEdges(list: Props['list'], { box, top, end }: Edges) {
     setLoading(true)
     const page = more()
     void attempt(page)
-    const end = () => setLoading(false)
+    const endLoading = () => setLoading(false)
     page.then(
       () => {
         failures.current = 0
-        end()
+        endLoading()
       },
       () => {
-        // The edge is still near: at once it would be asked for without end.
+        // The edge is still near: asked for at once, it would be asked for endlessly.
         const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures.current)
         failures.current += 1
-        setTimeout(end, pauseMs)
+        setTimeout(endLoading, pauseMs)
       },
     )
   }

@@ -231,7 +231,7 @@ export class LiveRoom implements Room {
     return this.#context.outbox.add(placed).completion.promise
   }
 
-  /** Whether the user surely has nothing unread here, as no reader has who is no member. */
+  /** Whether the user surely has nothing unread here, as readers have who are not members. */
   get #isRead() {
     const { state, resources } = this.sync
     const record = this.#context.records.get(this.id)

@@ -70,8 +70,8 @@ export class RoomInfoStore {
 
   #load() {
     const { records } = this.context
-    const isRefused = this.#error && this.#error !== this.#lostWith
-    if (this.#loading || isRefused || records.get(this.channelId)) return
+    if (this.#error === this.#lostWith) this.#error = undefined
+    if (this.#loading || this.#error || records.get(this.channelId)) return
     this.#loading = records
       .load(this.channelId)
       .then(this.#retries.end, (cause) => {

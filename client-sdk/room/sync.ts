@@ -232,7 +232,7 @@ export class ChannelSync {
     const { offset } = position
     // The revs of another epoch mean nothing in this one.
     if (before && before.epoch !== position.epoch) return this.#startOver(offset)
-    // Messages that were known before the first subscription, as by a jump, are of no rev.
+    // Messages that were known before the first subscription, as by a jump, have no known rev.
     if (!before && this.state.messages.size > 0) return this.#startOver(offset, this.#jumped)
     if (!this.state.mainWindow) {
       this.state = { ...this.state, rev: offset }

@@ -1,5 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { BeforeSendAnswer, type BeforeSendQuestion, limits } from '@parley/contract'
+import {
+  BeforeSendAnswer,
+  type BeforeSendQuestion,
+  limits,
+  type OnHookError,
+} from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import { type GuardedRequest, readUpTo, UnfetchableError } from './guarded-request.ts'
 import { createLru } from './lru.ts'
@@ -11,7 +16,7 @@ import { withTimeout } from './with-timeout.ts'
 /** The endpoint of an app that screens its messages. */
 export type BeforeSendHook = {
   url: string
-  onError: 'allow' | 'deny'
+  onError: OnHookError
   timeoutMs: number
   /** The newest first. The one before the last rotation signs too, for a while. */
   secrets: string[]

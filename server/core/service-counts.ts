@@ -110,8 +110,8 @@ async function readAges({ db }: Source, { oldestEvent, oldestStaged }: ServiceGa
 type WebhooksRow = { oldestDelivery: number; failing: number }
 
 /**
- * What is sent again, as a replay does, has waited since that was asked: the event may be older. A
- * delivery that was tried has waited since it was made.
+ * Until its first attempt, a delivery that is sent again, as by a replay, has waited since that was
+ * asked: its event may be older. One that was tried has waited since it was made.
  */
 async function readWebhooks({ db }: Source, { oldestDelivery, webhooksFailing }: ServiceGauges) {
   const [webhooks] = await db.use(

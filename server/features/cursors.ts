@@ -95,7 +95,7 @@ export function decodeTimeCursor(db: Tx, cursor: string) {
   return timeOf(db, micros)
 }
 
-/** The time that is so many microseconds after 1970. */
+/** The time that is this many microseconds after 1970. */
 export function timeOf(db: Tx, micros: string) {
   if (!/^\d{1,16}$/.test(micros)) throw invalidCursor()
   return db`(timestamptz 'epoch' + ${Number(micros)}::float8 * interval '1 microsecond')`

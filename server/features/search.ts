@@ -20,9 +20,9 @@ type NameSearch = {
 /**
  * Selects the first rows of a list that have `q` in their name. A part that many names have is
  * found by looking at the first rows. One that few names have is found by the index of names: only
- * if the first rows are not enough, and not all, so that not every name with an "a" is read and
- * sorted. The last row that is looked at is kept, whatever its name, as the mark of that, by its
- * `place`, a column of its own.
+ * if the first rows are not enough and more follow, so that not every name with an "a" is read and
+ * sorted. The row in the last `place` that is looked at is kept even if its name does not match: if
+ * it is in the result, more rows may follow.
  */
 export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSearch): Fragment {
   // Every name has it, and the index of names no key of it.

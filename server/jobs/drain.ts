@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import { type Db, isStatementTimeout } from '../db/client.ts'
 import { queueSchema } from '../db/own-schema.ts'
 import { levelOf } from './log.ts'
-import { LAST_ROUND, type PartyRound, type Rounds } from './rounds.ts'
+import { type DrainedRounds, LAST_ROUND, type Rounds, SPARE_ROUNDS } from './rounds.ts'
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
@@ -44,8 +44,8 @@ export function startDraining({ db, tasks, staging, rounds, timings, log }: Drai
   }
   const drain = async () => {
     try {
-      const { moved, unclaimed, next } = await moveStagedJobs(db, { tasks, most, rounds })
-      for (const party of next) rounds.enqueued(party)
+      const { moved, unclaimed, ...drained } = await moveStagedJobs(db, { tasks, most, rounds })
+      rounds.drained(drained)
       reportUnclaimed(unclaimed)
       const isMoreStaged = moved === most
       most = Math.min(JOBS_PER_DRAIN, 2 * most)
@@ -82,22 +82,43 @@ export function startDraining({ db, tasks, staging, rounds, timings, log }: Drai
   }
 }
 
-type Drained = { moved: number; unclaimed: QueuedTask[]; next: PartyRound[] }
+type Drained = DrainedRounds & { moved: number; unclaimed: QueuedTask[] }
 type Move = { tasks: QueuedTask[]; most: number; rounds: Rounds }
 
 /**
  * Moves staged jobs to the queue, in batches by task and app: an app whose pushes are many, or make
  * the provider fail, puts off none of another. It is one statement, so no job is lost or
- * duplicated, and several processes may drain at once. The named queues keep a user's own jobs in
- * order.
+ * duplicated, and several processes may drain at once. In the named queues no two jobs of a user
+ * are run side by side.
  */
 const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
   db.use(async (db) => {
     const batchSizes = tasks.map((task) => taskSettings[task].batchSize)
+    const queues = tasks.map((task) => taskSettings[task].queue)
     const ahead = db.json(rounds.ahead())
-    const running = tasks.map(rounds.runningOf)
     const [row] = await db<Drained[]>`
-      with taken as (
+      with queues as materialized (
+        select given.name, waiting.priority as running
+        from (
+          select name, array_agg(task) as tasks
+          from unnest(${queues}::text[], ${tasks}::text[]) as given (name, task)
+          group by name
+        ) given
+        left join lateral (
+          select job.priority
+          from ${queueSchema(db)}._private_jobs job
+          where job.is_available
+            and job.run_at <= now()
+            and job.task_id = any(array(
+              select known.id
+              from ${queueSchema(db)}._private_tasks known
+              where known.identifier = any(given.tasks)
+            ))
+          order by job.priority, job.run_at
+          limit 1
+        ) waiting on true
+      ),
+      taken as (
         delete from staged_jobs
         where id in (
           select sj.id
@@ -115,14 +136,15 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
           payload ->> 'appId' as app_id,
           (row_number() over (partition by task, payload ->> 'appId' order by id) - 1)
             / given.batch_size as batch,
-          given.running,
+          least(queues.running, ${LAST_ROUND - SPARE_ROUNDS}::int) as running,
           case
             when task in ('subscriber', 'subscriber-removal', 'device')
               then 'subscribers-' || (hashtext(payload ->> 'userId') & 7)
           end as queue
         from taken
-        join unnest(${tasks}::text[], ${batchSizes}::int[], ${running}::int[])
-          as given (task, batch_size, running) using (task)
+        join unnest(${tasks}::text[], ${batchSizes}::int[], ${queues}::text[])
+          as given (task, batch_size, queue_name) using (task)
+        join queues on queues.name = given.queue_name
       ),
       batches as (
         select
@@ -133,7 +155,7 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
             'since', min(created_at),
             'tries', 0
           ) as payload,
-          greatest(max(running), max(ahead.round))
+          greatest(max(running), max(ahead.round), 0)
             + row_number() over (partition by batched.task, app_id order by min(id)) - 1 as round
         from batched
         left join jsonb_to_recordset(${ahead})
@@ -161,6 +183,10 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
             and sj.created_at < now() - make_interval(secs => ${UNCLAIMED_SECONDS})
         ) as unclaimed,
         (
+          select json_agg(json_build_object('queue', queues.name, 'running', queues.running))
+          from queues
+        ) as running,
+        (
           select coalesce(json_agg(enqueued), '[]')
           from (
             select task, app_id as "appId", max(round) + 1 as round
@@ -169,5 +195,5 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
           ) enqueued
         ) as next
       from taken, (select count(*) from added) counted`
-    return row ?? { moved: 0, unclaimed: [], next: [] }
+    return row ?? { moved: 0, unclaimed: [], running: [], next: [] }
   })

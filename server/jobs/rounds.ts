@@ -1,61 +1,53 @@
 import { createLru } from '../core/lru.ts'
-import { type QueuedTask, taskSettings } from './tasks.ts'
+import { type QueuedTask, type QueueName, taskSettings } from './tasks.ts'
 
 /** The highest priority that graphile-worker can store. */
 export const LAST_ROUND = 32_767
-/** Rounds for those with few jobs, when one app has waiting jobs in all rounds. */
-const SPARE_ROUNDS = 1_000
-/** How many apps are remembered, and for how long: another process may run their last job. */
+/** No job is taken to be in the last rounds: those of new parties come before what fills these. */
+export const SPARE_ROUNDS = 1_000
+/** How many parties are remembered, and for how long without a job. */
 const MOST_PARTIES = 10_000
 const REMEMBERED_MS = 600_000
 
-/** Whose jobs take turns with those of others: an app's, by their task. */
-export type Party = { task: QueuedTask; appId: string }
+/** Whose jobs take turns with those of others: one task of one app. */
+type Party = { task: QueuedTask; appId: string }
+/** The round of the next job of a party. */
 export type PartyRound = Party & { round: number }
-type QueueName = (typeof taskSettings)[QueuedTask]['queue']
+/** The round from which a queue runs jobs now; null if none waits. */
+type QueueRound = { queue: QueueName; running: number | null }
+/** What a drain has found waiting, and what it has enqueued. */
+export type DrainedRounds = { running: QueueRound[]; next: PartyRound[] }
 
 /**
- * Fair queuing (start-time fair queuing): the jobs of a queue are run in rounds, which are their
- * priorities. An app has one job of a task in each round, from the one that is being run. So a job
- * waits for one job of each app, however many of another app came before it, and the removals of
- * deleted users do not delay the devices of the same app.
+ * Start-time fair queuing: the priority of a job is its round. Each party has one job in a round,
+ * from the lowest one that waits in the queue. So a job waits for one job of each other party,
+ * however many of another app came before it, and the removals of deleted users do not delay the
+ * devices of the same app. Each process counts the rounds of the jobs that it has enqueued.
  */
 export function createRounds() {
-  const running = new Map<QueueName, number>()
-  /** The round after the last job that is waiting. */
-  const next = createLru<PartyRound>({ entries: MOST_PARTIES, ttl: REMEMBERED_MS })
-
+  const rounds = createLru<PartyRound>({ entries: MOST_PARTIES, ttl: REMEMBERED_MS })
   const keyOf = ({ task, appId }: Party) => `${task} ${appId}`
-  const runningOf = (task: QueuedTask) => running.get(taskSettings[task].queue) ?? 0
-  const nextOf = (party: Party) =>
-    Math.max(runningOf(party.task), next.get(keyOf(party))?.round ?? 0)
-
+  const set = (party: PartyRound) => void rounds.set(keyOf(party), party)
+  /** Forgets who would get the running round anyway. */
+  const forgetBefore = ({ queue, running }: QueueRound) => {
+    for (const party of [...rounds.values()]) {
+      const isOfQueue = taskSettings[party.task].queue === queue
+      const isBehind = running === null || party.round <= running
+      if (isOfQueue && isBehind) rounds.delete(keyOf(party))
+    }
+  }
   return {
-    /** The round that is being run, which is the next one of those who have no waiting jobs. */
-    runningOf,
-    /** The next rounds of those with waiting jobs. Without any, the first round is run again. */
-    ahead: () => {
-      next.purgeStale()
-      if (next.size === 0) running.clear()
-      return [...next.values()].filter(({ task, round }) => round > runningOf(task))
+    /** The next rounds of those who may not have the running one. */
+    ahead: () => [...rounds.values()],
+    drained: ({ running, next }: DrainedRounds) => {
+      for (const queue of running) forgetBefore(queue)
+      for (const party of next) set(party)
     },
-    /** Jobs have been enqueued, in the rounds before `round`. */
-    enqueued: ({ round, ...party }: PartyRound) =>
-      void next.set(keyOf(party), { ...party, round: Math.max(round, nextOf(party)) }),
-    /** Takes the next round of an app. */
-    take: (party: Party) => {
-      const round = nextOf(party)
-      next.set(keyOf(party), { ...party, round: round + 1 })
+    /** Takes the next round of a party, of which a job is run in the round `running`. */
+    take: (party: Party, running: number) => {
+      const round = Math.max(running, rounds.get(keyOf(party))?.round ?? 0)
+      set({ ...party, round: round + 1 })
       return Math.min(round, LAST_ROUND)
-    },
-    /** A job of this round is run. */
-    begin: ({ round, ...party }: PartyRound) => {
-      const { queue } = taskSettings[party.task]
-      if (next.get(keyOf(party))?.round === round + 1) next.delete(keyOf(party))
-      running.set(
-        queue,
-        Math.min(Math.max(round, runningOf(party.task)), LAST_ROUND - SPARE_ROUNDS),
-      )
     },
   }
 }

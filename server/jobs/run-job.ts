@@ -54,7 +54,6 @@ export async function runJob<T extends QueuedTask>(
 ): Promise<void> {
   const { jobs, since, tries } = batch
   const { job, abortSignal: signal } = helpers
-  rounds.begin({ task, appId: jobs[0].appId, round: job.priority })
   const about = { traces: tracesOf(jobs), messages: messagesOf(jobs) }
   // By the database's clock: that of this machine may be wrong.
   const takenAt = job.locked_at ?? new Date()
@@ -70,13 +69,12 @@ export async function runJob<T extends QueuedTask>(
     const facts = { task, tries, since, jobs: jobs.length, ...about, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
-  // In a round of its own: else those of a tenant would hold up the jobs of all others.
-  const add = (task: QueuedTask, batch: JobBatch, pauseMs = 0) => {
-    const round = rounds.take({ task, appId: batch.jobs[0].appId })
-    return untilStored(() => addBatch(helpers, { task, batch, pauseMs, round }), {
-      signal,
-      timings,
-    })
+  const add = (task: QueuedTask, batch: JobBatch, { round = job.priority, pauseMs = 0 } = {}) =>
+    untilStored(() => addBatch(helpers, { task, batch, pauseMs, round }), { signal, timings })
+  // In a round of its own: otherwise the jobs of one tenant would hold up all others.
+  const addFurther = (batch: JobBatch<T>, pauseMs?: number) => {
+    const round = rounds.take({ task, appId: batch.jobs[0].appId }, job.priority)
+    return add(task, batch, { round, pauseMs })
   }
   let nextPage: QueuedJob<T>[] = []
   const addNextPage = async (pauseMs?: number) => {
@@ -84,11 +82,11 @@ export async function runJob<T extends QueuedTask>(
     for (const id of new Set(nextPage.map(({ appId }) => appId))) {
       const [first, ...others] = nextPage.filter(({ appId }) => appId === id)
       if (!first) continue
-      await add(task, { jobs: [first, ...others], since, tries }, pauseMs)
+      await addFurther({ jobs: [first, ...others], since, tries }, pauseMs)
     }
   }
   const split = async () => {
-    for (const job of jobs) await add(task, { jobs: [job], since, tries })
+    for (const job of jobs) await addFurther({ jobs: [job], since, tries })
   }
   if (jobs.length > 1 && survivedDeaths(job.max_attempts) >= DEATHS_BEFORE_SPLIT) return split()
   try {
@@ -121,7 +119,7 @@ export async function runJob<T extends QueuedTask>(
         timings.backOffMs * backOffFactor(tries),
       )
       const reason = reasonOf(later.cause)
-      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, pauseMs)
+      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, { pauseMs })
       return addNextPage(pauseMs)
     }
     if (signal.aborted) return add(task, batch)

@@ -48,9 +48,10 @@ export type Handlers = {
   [T in QueuedTask]: (jobs: NonEmpty<QueuedJob<T>>, context: HandlerContext<T>) => Promise<void>
 }
 
+export type QueueName = 'previews' | 'push' | 'subscribers'
 type TaskSettings = {
   /** Queues run side by side: a slow one does not delay the other. */
-  queue: 'previews' | 'push' | 'subscribers'
+  queue: QueueName
   /** How many staged jobs become one job of the queue. */
   batchSize: number
   /** The age at which a job is given up. */

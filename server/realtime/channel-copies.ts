@@ -138,7 +138,7 @@ type EventCopy = Pick<Publication, 'type' | 'envelope'> &
  * Events of channels, and their members who are connected to any node or to the given one, by their
  * nodes. Those of a large channel that has more members than its app has connected users are found
  * by the connections, those of other channels by the channel. The copy of a deletion also goes to
- * former members: the cleanup soon makes them of the members.
+ * former members, because the cleanup soon turns members into former members.
  */
 export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEventRef[]) => {
   const refs = events.map(({ topic }) => parseTopic(topic))

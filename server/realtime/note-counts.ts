@@ -11,8 +11,8 @@ type NoteCountsOptions = {
 /** How long a node that beats counts as alive without a sign of life. */
 const PEER_MS = 60_000
 /**
- * How long the number of a node is remembered that sends nothing: a worker without notes, or a node
- * that is cut off from the broker, and may come back.
+ * How long the number of a silent node is remembered: a worker without notes, or a node that is cut
+ * off from the broker and may come back.
  */
 const QUIET_MS = 3_600_000
 

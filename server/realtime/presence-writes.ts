@@ -3,9 +3,9 @@ import { userKey } from '../core/user-ref.ts'
 import type { Db } from '../db/client.ts'
 import { coalesce } from './coalesce.ts'
 import type { PresenceChange } from './presence-queries.ts'
-import { createTurns } from './streams/turns.ts'
+import { createTurns } from './turns.ts'
 
-/** Waiting for the users of an app takes a connection, and may take such a part of the pool. */
+/** Writes that wait for locks use at most such a part of the pool. */
 const POOL_PARTS = 3
 
 /**
@@ -19,7 +19,7 @@ type Write = (
 
 /**
  * Joins concurrent changes into statements of many users, which never wait for locks. Users whose
- * row others have locked are written apart, those of an app one after the other, and nobody else
+ * rows others have locked are written apart, those of an app one after the other, and nobody else
  * waits for them. The changes of a user keep their order.
  */
 export function createPresenceWrites(write: Write, { poolSize }: Pick<Db, 'poolSize'>) {

@@ -52,7 +52,7 @@ test('a hook that is set during a rotation keeps both secrets, a deleted one non
   await send('Set again')
   await backend.hooks.deleteBeforeSend()
   const newest = await set()
-  await send('Made anew')
+  await send('Made again')
   expect(await signedWith(asked(), secret)).toEqual([true, false])
   expect(await signedWith(asked(), rotated.secret)).toEqual([true, false])
   expect(await signedWith(asked(), newest)).toEqual([false, true])

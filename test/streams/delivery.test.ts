@@ -1,6 +1,6 @@
 import { limits, topics } from '@parley/contract'
 import { createDeltas } from '@parley/server/realtime/streams/deltas'
-import { createTurns } from '@parley/server/realtime/streams/turns'
+import { createTurns } from '@parley/server/realtime/turns'
 import { expect, onTestFinished, test } from 'vitest'
 import { payloads } from '../realtime/listeners.ts'
 import { channelEventsOf, upTo } from '../support/events.ts'

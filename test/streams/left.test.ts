@@ -1,6 +1,6 @@
 import { selectUnstored } from '@parley/server/features/streams/store'
 import { storeLeft } from '@parley/server/realtime/streams/left'
-import { createTurns } from '@parley/server/realtime/streams/turns'
+import { createTurns } from '@parley/server/realtime/turns'
 import { expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { until } from '../support/until.ts'

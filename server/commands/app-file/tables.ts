@@ -19,7 +19,7 @@ export type AppTable = {
   isSecret?: true
   /** Numbered by the database: the rows get new numbers, in the same order. */
   numbered?: string
-  /** A time by which rows are found that outlived the app here: these are not stored again. */
+  /** The time by which rows that outlived the app are found: they are not stored again. */
   keptBy?: string
 }
 

@@ -1,4 +1,4 @@
-import type { AppSettings, KeyScope } from '@parley/contract'
+import type { AppSettings, AuditEntry, KeyScope } from '@parley/contract'
 import { sql } from 'drizzle-orm'
 import {
   bigserial,
@@ -82,7 +82,7 @@ export const audit = pgTable(
     id: bigserial({ mode: 'number' }).primaryKey(),
     createdAt: createdAt(),
     appId: uuid(),
-    actor: text().$type<'operator' | 'key' | 'user' | 'system'>().notNull(),
+    actor: text().$type<AuditEntry['actor']['type']>().notNull(),
     keyId: uuid(),
     userId: text(),
     operation: text().notNull(),
@@ -90,10 +90,10 @@ export const audit = pgTable(
     requestId: text(),
   },
   (t) => [
-    // The export of an app reads by it, and servers of 0.2.0 do.
+    // For the export of an app, and for servers of 0.2.0.
     index('audit_of_app').on(t.appId, t.id),
     index('audit_by_time').on(t.createdAt, t.id).concurrently(),
-    // An expression, so that no list of one app is read by the index of all.
+    // By an expression: for a plain column, PostgreSQL may read the index of all apps instead.
     index('audit_of_app_by_time')
       .on(t.appId, sql`greatest(created_at, '-infinity')`, t.id)
       .concurrently(),

@@ -1,3 +1,4 @@
+import type { OnHookError, Webhook, WebhookDelivery } from '@parley/contract'
 import { sql } from 'drizzle-orm'
 import {
   bigserial,
@@ -24,7 +25,7 @@ export const webhooks = pgTable(
     enabled: boolean().notNull().default(true),
     /** Events from then on are delivered: since it was created, or enabled again. */
     activeSince: createdAt(),
-    disabledReason: text().$type<'failing' | 'gone'>(),
+    disabledReason: text().$type<NonNullable<Webhook['disabledReason']>>(),
     /** When the first delivery failed since one succeeded. */
     failingSince: instant(),
     secret: text().notNull(),
@@ -45,7 +46,7 @@ export const webhooks = pgTable(
 export const beforeSendHooks = pgTable('before_send_hooks', {
   appId: appId().primaryKey(),
   url: text().notNull(),
-  onError: text().$type<'allow' | 'deny'>().notNull(),
+  onError: text().$type<OnHookError>().notNull(),
   timeoutMs: integer().notNull(),
   secret: text().notNull(),
   /** Signs too, until it expires. */
@@ -68,10 +69,7 @@ export const webhookDeliveries = pgTable(
     topic: text(),
     offset: integer(),
     eventType: text().notNull(),
-    status: text()
-      .$type<'pending' | 'retrying' | 'delivered' | 'failed'>()
-      .notNull()
-      .default('pending'),
+    status: text().$type<WebhookDelivery['status']>().notNull().default('pending'),
     attempts: integer().notNull().default(0),
     responseStatus: integer(),
     error: text(),

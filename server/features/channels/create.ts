@@ -27,7 +27,7 @@ export const create = implement(contract.channels.create, async (ctx, input) => 
   // Clients give only the id of the other user, and do not know the field.
   const field = isDirect ? undefined : 'memberIds'
   const users = await lockKnownUsers(ctx, { ids: [userId, ...others], field })
-  // Users are locked before workspaces, as by deletions of users.
+  // Users are locked before workspaces, as when users are deleted.
   if (input.workspaceId !== undefined) await sharedWorkspaceForMember(user, input.workspaceId)
   const [peerId = ''] = others
   const dmKey = isDirect ? dmKeyOf([userId, peerId]) : null

@@ -40,56 +40,22 @@ export function createHostLimit({ most, windowMs }: HostLimit) {
   }
 }
 
-type Shares = {
-  /** How many of a user may be in progress. */
-  perUser: number
-  /** How many of an app, while one of them took long in the last minute. */
-  perSlowApp: number
-}
-type Author = { appId: string; userId: string }
-
-/** Who waits for a fetch that takes longer waits for a slow site. */
-const SLOW_MS = 1_000
-/** For how long an app counts as slow, and how many are remembered. */
-const SLOW_APP_MS = 60_000
-const MOST_SLOW_APPS = 10_000
-
 /**
- * Runs work for users, unless too much of one user, or of an app whose work is slow, is in
- * progress: slow links must not keep everybody else waiting for previews. An app whose links are
- * quick may have all places, which it leaves at once.
+ * Runs work of one user, unless too much of theirs is in progress: slow links of one user must not
+ * keep everybody else waiting for previews.
  */
-export function createShares({ perUser, perSlowApp }: Shares) {
-  const ofUsers = createCounts()
-  const ofApps = createCounts()
-  const slowApps = createLru<true>({ entries: MOST_SLOW_APPS, ttl: SLOW_APP_MS })
-  return async <T>({ appId, userId }: Author, work: () => Promise<T>): Promise<T> => {
-    const user = `${appId}:${userId}`
-    if (ofUsers.get(user) >= perUser)
-      throw new BusyError(`${perUser} messages of their author are under way`)
-    if (slowApps.has(appId) && ofApps.get(appId) >= perSlowApp)
-      throw new BusyError(`${perSlowApp} messages of their app are under way, and its links slow`)
-    ofUsers.add(user, 1)
-    ofApps.add(appId, 1)
-    const startedAt = performance.now()
+export function createUserShare(most: number) {
+  const running = new Map<string, number>()
+  return async <T>(user: string, work: () => Promise<T>): Promise<T> => {
+    const count = running.get(user) ?? 0
+    if (count >= most) throw new BusyError(`${most} messages of their author are under way`)
+    running.set(user, count + 1)
     try {
       return await work()
     } finally {
-      if (performance.now() - startedAt > SLOW_MS) slowApps.set(appId, true)
-      ofUsers.add(user, -1)
-      ofApps.add(appId, -1)
+      const left = (running.get(user) ?? 1) - 1
+      if (left > 0) running.set(user, left)
+      else running.delete(user)
     }
   }
-}
-
-/** Counts by key; what is back at 0 takes no memory. */
-function createCounts() {
-  const counts = new Map<string, number>()
-  const get = (key: string) => counts.get(key) ?? 0
-  const add = (key: string, by: 1 | -1) => {
-    const count = get(key) + by
-    if (count > 0) counts.set(key, count)
-    else counts.delete(key)
-  }
-  return { get, add }
 }

@@ -7,13 +7,13 @@ import { linksIn } from '../../features/messages/links.ts'
 import { attachPreviews } from '../../features/messages/previews.ts'
 import { type Handlers, RetryLaterError } from '../tasks.ts'
 import { cacheResults, selectCached } from './cache.ts'
-import { BusyError, createShares } from './fair-share.ts'
+import { BusyError, createUserShare } from './fair-share.ts'
 import type { FetchFor } from './fetch.ts'
 import { findPreview, type PreviewResult } from './find-preview.ts'
 
-/** For how many messages previews are made at once, of the ten of a process. */
-const SHARES = { perUser: 3, perSlowApp: 6 }
-/** How long a message waits at least if its author, its app, or a host of its links, is busy. */
+/** For how many messages of a user previews are made at once, of the ten of a process. */
+const MOST_PER_USER = 3
+/** How long a message waits at least if its author, or a host of its links, is busy. */
 const BUSY_SECONDS = 1
 
 type PreviewsOptions = { db: Db; metrics: Metrics; fetchFor: FetchFor; publisher: EventPublisher }
@@ -31,7 +31,7 @@ export function createPreviews({
   fetchFor,
   publisher,
 }: PreviewsOptions): Pick<Handlers, 'preview'> {
-  const withinShare = createShares(SHARES)
+  const withinShare = createUserShare(MOST_PER_USER)
   const preview: Handlers['preview'] = async ([job], { signal }) => {
     const { appId, messageId } = job
     const [message] = await db.use(
@@ -44,9 +44,7 @@ export function createPreviews({
     const links = message ? linksIn(message.text) : []
     if (!message || links.length === 0) return
     const find = () => findPreviews(links, { appId, signal })
-    const { previews, busy } = await withinShare({ appId, userId: message.userId }, find).catch(
-      ifBusy,
-    )
+    const { previews, busy } = await withinShare(`${appId}:${message.userId}`, find).catch(ifBusy)
     if (previews.length > 0) {
       await db.use((db, signal) =>
         runInTransaction(db, { appId, signal, publisher }, (ctx) =>

@@ -1,4 +1,4 @@
-import { limits } from '@parley/contract'
+import { limits, type Webhook } from '@parley/contract'
 import type { Db } from '../../db/client.ts'
 import type { Lease } from './leases.ts'
 
@@ -12,7 +12,7 @@ export const markDelivering = (db: Pick<Db, 'use'>, { id }: Lease) =>
   )
 
 type Failing = { url: string; isGone: boolean; isPersistent: boolean }
-type Disabled = { enabled: boolean; disabledReason: 'failing' | 'gone' | null }
+type Disabled = Pick<Webhook, 'enabled' | 'disabledReason'>
 
 /**
  * Notes a failure, and disables a webhook that is gone or has failed for too long. One that has

@@ -1,3 +1,7 @@
+import type { WebhookDelivery } from '@parley/contract'
+
+type Status = WebhookDelivery['status']
+
 /** An unfinished delivery. Deliveries of a test have no topic. */
 export type Candidate = {
   id: string
@@ -6,7 +10,7 @@ export type Candidate = {
   topic: string | null
   offset: number | null
   eventType: string
-  status: 'pending' | 'retrying'
+  status: Exclude<Status, 'delivered' | 'failed'>
   attempts: number
   /** Exact to the microsecond. A call that asks to send it again changes this. */
   dueAt: string
@@ -52,7 +56,7 @@ const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800]
 const HOLDING_ATTEMPTS = 4
 
 type Failure = { attempts: number; retryAfterSeconds: number; unitMs: number }
-export type NextTry = { status: 'pending' | 'retrying' | 'failed'; pauseMs: number }
+export type NextTry = { status: Exclude<Status, 'delivered'>; pauseMs: number }
 
 /** The next state of a delivery after this many failures. Pauses are shortened at random. */
 export function afterFailure({ attempts, retryAfterSeconds, unitMs }: Failure): NextTry {

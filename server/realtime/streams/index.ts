@@ -6,9 +6,9 @@ import type { Db } from '../../db/client.ts'
 import { type StreamRef, selectUnstored, storeStream } from '../../features/streams/store.ts'
 import { createSchedule } from '../schedule.ts'
 import { timings as defaults, type Timings } from '../timings.ts'
+import { createTurns } from '../turns.ts'
 import { createDeltas } from './deltas.ts'
 import { storeLeft } from './left.ts'
-import { createTurns } from './turns.ts'
 
 /** How many messages a node stores at once. */
 const STORES_AT_ONCE = 2
