@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs'
 import { createApi } from '@parley/client/api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { post, user } from './imports/records.ts'
+import { upTo } from './support/events.ts'
 import { createDataFolder } from './support/folders.ts'
 import { whileRowLocked } from './support/locks.ts'
 import { type LogLine, logLines } from './support/log-lines.ts'
@@ -16,7 +18,8 @@ let apiKey = ''
 let appId = ''
 
 beforeAll(async () => {
-  node = start({ ...production, DATABASE_URL: world().databaseUrl, LOG_SAMPLE: '0' }, directory)
+  const settings = { LOG_SAMPLE: '0', TRUST_PROXY: '1' }
+  node = start({ ...production, DATABASE_URL: world().databaseUrl, ...settings }, directory)
   url = await node.address()
   const { apps } = createApi({ url, adminKey: production.ADMIN_API_KEY })
   const app = await apps.create({ name: 'Aborted' })
@@ -122,4 +125,29 @@ test('a HEAD of the stream of an export is refused, and nothing is read or noted
   expect(noted).toHaveLength(0)
   // A request that was answered is not logged as aborted.
   expect(lines().filter(({ msg, user }) => msg === 'request aborted' && user === 'dan')).toEqual([])
+})
+
+test('an import that is refused amid its lines has a line, also behind a proxy', async () => {
+  const { apps } = createApi({ url, adminKey: production.ADMIN_API_KEY })
+  const app = await apps.create({ name: 'Closed' })
+  const isBegun = async () => {
+    const begun = await world().db`
+      select
+      from imports
+      where app_id = ${app.id}`
+    return begun.length > 0
+  }
+  async function* file() {
+    yield `${JSON.stringify(user('first'))}\n`
+    await until(isBegun)
+    await apps.update({ appId: app.id, enabled: false })
+    // More than are read before they are stored.
+    yield upTo(600)
+      .map((n) => `${JSON.stringify(user(`user-${n}`))}\n`)
+      .join('')
+  }
+  const { status } = await post({ url, apiKey: app.apiKey }, ReadableStream.from(file()) as never)
+  expect(status).toBe(403)
+  const line = await lineOf(({ operation }) => operation === 'imports.run')
+  expect(line).toMatchObject({ msg: 'request completed', status: 403, address: '127.0.0.1' })
 })

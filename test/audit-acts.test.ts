@@ -68,11 +68,12 @@ test('an invite that gives a role is noted, and one that gives none is not', asy
   ])
 })
 
-test('a sync of users is audited as a number, a profile only if another user put it', async () => {
+test('a sync of users is audited as a number, if any; a profile if another put it', async () => {
   const { backend } = world()
   const [eve] = await world().users('noted-eve')
   const { length } = await entries()
   await backend.users.sync({ users: [{ id: 'noted-one' }, { id: 'noted-two' }, { id: eve.id }] })
+  await eve.users.sync({ users: [] })
   await backend.users.put({ userId: 'noted-one', name: 'By the backend' })
   await eve.users.put({ userId: eve.id, name: 'Own' })
   await eve.users.put({ userId: 'noted-two', name: 'Not her own' })

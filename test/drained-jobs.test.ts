@@ -87,3 +87,31 @@ test('staged jobs join the round that is run, those of an app one after the othe
     ]),
   )
 })
+
+test('an app keeps its turns while all its jobs are put off', async () => {
+  const { db, appId, pool } = staging.current().world
+  await staging.startNode()
+  await staging.stopLast()
+  const rounds = createRounds()
+  const drain = () => {
+    const options = { db: pool, staging: createJobStaging([]), rounds, timings, log: silentLog }
+    // It ends after the first drain.
+    return startDraining({ ...options, tasks: ['subscriber'] })()
+  }
+  for (const n of upTo(3)) {
+    await db`
+      insert into staged_jobs (task, payload)
+      values ('subscriber', ${db.json({ appId, userId: `user-${n}` })})`
+    await drain()
+    await db`
+      update graphile_worker._private_jobs
+      set run_at = now() + interval '1 hour'`
+    await drain()
+  }
+  const queued = await db<{ priority: number }[]>`
+    select job.priority
+    from graphile_worker.jobs job
+    where job.task_identifier = 'subscriber'
+    order by job.id`
+  expect(queued.map(({ priority }) => priority)).toEqual([0, 1, 2])
+})

@@ -26,8 +26,11 @@ export async function* streamedBody(
   beingRead.add(raw)
   // Unless the body was read to its end, the next request on this connection cannot be read.
   reply.raw.shouldKeepAlive = false
+  // Whoever stops reading leaves the request as it is: destroyed, it would have no socket, which
+  // its log line and hooks need.
+  const chunks = raw.iterator({ destroyOnReturn: false })
   try {
-    for await (const chunk of raw) yield chunk
+    for await (const chunk of chunks) yield chunk
   } catch {
     throw new ApiError('VALIDATION_ERROR', 'body: the connection closed before it was complete')
   }

@@ -9,6 +9,8 @@ import type { Timings } from './timings.ts'
 
 /** The most jobs that a drain moves; fewer while the database takes too long. */
 const JOBS_PER_DRAIN = 1_000
+/** How many waiting jobs, from the lowest round, a drain reads to find the running rounds. */
+const MOST_WAITING = 2_000
 /** The age at which unclaimed jobs are reported: possibly no worker handles their task. */
 const UNCLAIMED_SECONDS = 60
 
@@ -97,26 +99,27 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
     const queues = tasks.map((task) => taskSettings[task].queue)
     const ahead = db.json(rounds.ahead())
     const [row] = await db<Drained[]>`
-      with queues as materialized (
-        select given.name, waiting.priority as running
-        from (
-          select name, array_agg(task) as tasks
-          from unnest(${queues}::text[], ${tasks}::text[]) as given (name, task)
-          group by name
-        ) given
-        left join lateral (
-          select job.priority
-          from ${queueSchema(db)}._private_jobs job
-          where job.is_available
-            and job.run_at <= now()
-            and job.task_id = any(array(
-              select known.id
-              from ${queueSchema(db)}._private_tasks known
-              where known.identifier = any(given.tasks)
-            ))
-          order by job.priority, job.run_at
-          limit 1
-        ) waiting on true
+      with waiting as materialized (
+        select
+          job.task_id,
+          least(job.priority, ${LAST_ROUND - SPARE_ROUNDS}::int) as priority,
+          job.run_at <= now() as is_due
+        from ${queueSchema(db)}._private_jobs job
+        where job.is_available
+        order by job.priority, job.run_at
+        limit ${MOST_WAITING}
+      ),
+      queues as materialized (
+        select
+          given.name,
+          coalesce(
+            min(waiting.priority) filter (where waiting.is_due),
+            min(waiting.priority)
+          ) as running
+        from unnest(${queues}::text[], ${tasks}::text[]) as given (name, task)
+        left join ${queueSchema(db)}._private_tasks known on known.identifier = given.task
+        left join waiting on waiting.task_id = known.id
+        group by given.name
       ),
       taken as (
         delete from staged_jobs
@@ -136,7 +139,7 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
           payload ->> 'appId' as app_id,
           (row_number() over (partition by task, payload ->> 'appId' order by id) - 1)
             / given.batch_size as batch,
-          least(queues.running, ${LAST_ROUND - SPARE_ROUNDS}::int) as running,
+          queues.running,
           case
             when task in ('subscriber', 'subscriber-removal', 'device')
               then 'subscribers-' || (hashtext(payload ->> 'userId') & 7)

@@ -8,7 +8,10 @@ const timings = { reconcileMs: 1_000_000, pingMs: 1_000_000, brokerSilenceMs: 1_
 const world = useWorld({ timings })
 const terminatedLater = useSockets()
 
-test('a node that is told late of a revocation closes no socket with a newer token', async () => {
+test.each([
+  ['revocation', (userId: string) => world().backend.tokens.revoke({ userId })],
+  ['deletion', (userId: string) => world().backend.users.delete({ userId })],
+])('a node that is told late of a %s closes no socket with a newer token', async (what, end) => {
   const proxy = await openProxy(world().databaseUrl)
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
@@ -19,10 +22,10 @@ test('a node that is told late of a revocation closes no socket with a newer tok
     await node.stop()
     proxy.close()
   })
-  const ben = await world().user('ben')
+  const ben = await world().user(`ben-${what}`)
   const before = await terminatedLater(RawSocket.connect(node, ben))
   const release = proxy.hold()
-  await world().backend.tokens.revoke({ userId: ben.id })
+  await end(ben.id)
   const { wsToken } = await world().backend.tokens.create({ userId: ben.id })
   const after = await terminatedLater(RawSocket.open(node))
   expect((await after.ask({ id: 1, connect: { token: wsToken } })).connect).toBeDefined()

@@ -38,10 +38,10 @@ test('a webhook whose deliveries all wait rests longer if more of them were read
   // The first one has failed, and is tried again in an hour.
   await world.db`
     insert into webhook_deliveries (
-      app_id, webhook_id, topic, "offset", event_type, next_attempt_at
+      app_id, webhook_id, topic, "offset", event_type, attempts, next_attempt_at
     )
     select ${appId}, ${webhookId}, ${topic}, 100 + n, 'message.new',
-      now() + case when n = 1 then interval '1 hour' else interval '0' end
+      (n = 1)::int, now() + case when n = 1 then interval '1 hour' else interval '0' end
     from generate_series(1, 2500) as n
     order by n`
   const query = { isFailing: false, most: 100, leaseMs: 60_000, restMs: 10_000, served: [] }

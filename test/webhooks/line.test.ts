@@ -56,6 +56,12 @@ test('a turn has a limited number of deliveries, and each channel its order', ()
   expect(groupsOf(long).flat()).toHaveLength(50)
 })
 
+test('a channel with many events leaves room in the turn for those of another', () => {
+  const line = [...upTo(60).map((n) => candidate(`${n}`)), candidate('61', { topic: 'b' })]
+  const ids = idsOf(line)
+  expect(ids).toEqual([upTo(49).map(String), ['61']])
+})
+
 test('a delivery that failed several times is retried alone, and tests are in no line', () => {
   const test = { topic: null, offset: null }
   expect(

@@ -131,6 +131,18 @@ test('a clock that was set back stops no webhook that was served before', async 
   await receive(3)
 })
 
+test('a delivery that was due when the clock was set back is sent at once', async () => {
+  const { world } = current()
+  const { appId, backend, webhookId, receive } = await newScene()
+  await backend.webhooks.test({ webhookId })
+  await world.db`
+    update webhook_deliveries
+    set next_attempt_at = now() + interval '1 hour'
+    where app_id = ${appId}`
+  startWorker()
+  await receive(1)
+})
+
 test('events committed late are found, also after the clock was set back', async () => {
   const { world } = current()
   const { receive, texts, appId, channelId } = await newScene()

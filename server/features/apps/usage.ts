@@ -92,7 +92,7 @@ type Share = { name: string; rows: number | null; bytes: number | null }
 const selectShares = (db: Tx, appId: string) => db<Share[]>`
   select
     tables.name,
-    (known.share * class.reltuples)::float8 as "rows",
+    round(known.share * class.reltuples)::float8 as "rows",
     round(known.share * pg_total_relation_size(class.oid))::float8 as bytes
   from unnest(${TABLES}::text[]) tables (name)
   join pg_class class on class.oid = to_regclass(tables.name)

@@ -18,18 +18,21 @@ export async function deleteUsers(ctx: DeleteContext, appId: string, userIds: st
   ctx.write(wipeUsers(db, appId, ids))
   for (const userId of ids) ctx.enqueue('subscriber-removal', { userId })
   ctx.afterCommit(() => {
-    for (const userId of ids) services.revocations.publish({ appId, userId })
+    for (const { id: userId, generation } of deleted)
+      services.revocations.publish({ appId, userId, generation })
     services.erasure.wake()
   })
   return ids
 }
 
+type Deleted = { id: string; generation: number }
+
 /**
  * Waits for every transaction that makes something theirs (lockUsersForShare), and keeps new ones
- * out: what is read after this is complete.
+ * out: what is read after this is complete. Their tokens are of generations before this one.
  */
-const lockUsers = (db: Tx, appId: string, userIds: string[]) => db<{ id: string }[]>`
-  select id
+const lockUsers = (db: Tx, appId: string, userIds: string[]) => db<Deleted[]>`
+  select id, token_generation + 1 as generation
   from users
   where app_id = ${appId}
     and id = any(${userIds})

@@ -33,7 +33,8 @@ const sync = implement(contract.users.sync, async (ctx, { users: rows }) => {
   requireAdminOf(ctx, ids)
   const synced = valid.length === 0 ? [] : await upsertUsers(ctx, ctx.caller.appId, valid)
   const created = synced.filter(({ isNew }) => isNew).length
-  noteAct(ctx, { operation: 'users.sync', target: { count: synced.length, created } })
+  if (synced.length > 0)
+    noteAct(ctx, { operation: 'users.sync', target: { count: synced.length, created } })
   return { synced: synced.length, created, updated: synced.length - created, errors }
 })
 

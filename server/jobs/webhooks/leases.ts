@@ -96,18 +96,27 @@ const isFree = (db: Tx, { leaseMs, restMs }: Pick<LeaseQuery, 'leaseMs' | 'restM
     * interval '1 millisecond'
 )`
 
+/**
+ * Whether a delivery is due. One that was not tried is, although its time may be later: it is from
+ * before the clock was set back.
+ */
+const isDueRow = (db: Tx, row: Fragment) => db`(
+  ${row}.next_attempt_at <= now()
+  or ${row}.attempts = 0
+)`
+
 /** The next delivery of webhook `wh` with a status, if it is due. No other is read. */
 const dueOf = (db: Tx, status: Fragment) => db`
   select
   from (
-    select wd.next_attempt_at
+    select wd.next_attempt_at, wd.attempts
     from webhook_deliveries wd
     where wd.webhook_id = wh.id
       and wd.status = ${status}
     order by wd.next_attempt_at
     limit 1
   ) next
-  where next.next_attempt_at <= now()`
+  where ${isDueRow(db, db`next`)}`
 
 /**
  * Ends the lease. Other webhooks have their turn before the next one of this, which comes after its
@@ -164,7 +173,7 @@ export const selectFurther = (db: Pick<Db, 'use'>, { id }: Lease, after: number)
 const candidateColumns = (db: Tx) => db`
   wd.id::text as id, ${headerIdOf(db)} as header_id,
   wd.topic, wd."offset", wd.event_type,
-  wd.status, wd.attempts, wd.next_attempt_at::text as due_at, wd.next_attempt_at <= now() as is_due`
+  wd.status, wd.attempts, wd.next_attempt_at::text as due_at, ${isDueRow(db, db`wd`)} as is_due`
 
 type Attempt = {
   lease: Lease

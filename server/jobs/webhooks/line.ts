@@ -23,7 +23,8 @@ const MOST_IN_TURN = 50
 /**
  * Finds what may be sent now: groups that can be sent side by side, each in order. The events of a
  * topic are one group, in which a waiting delivery holds up those after it. A delivery that is
- * retried beside the line holds up nothing.
+ * retried beside the line holds up nothing. Groups share the turn: a busy channel leaves room for
+ * the others.
  */
 export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidate[][] {
   const retries = candidates.filter(({ status, isDue }) => status === 'retrying' && isDue)
@@ -35,12 +36,16 @@ export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidat
     lines.set(name, line)
   }
   const groups = [...lines.values()].map((line) => untilOneWaits(line.sort(byOffset)))
-  let room = most
-  return [...retries.map((retry) => [retry]), ...groups].flatMap((group) => {
-    const taken = group.slice(0, room)
-    room -= taken.length
-    return taken.length > 0 ? [taken] : []
-  })
+  return firstOf([...retries.map((retry) => [retry]), ...groups], most)
+}
+
+/** The first of each group, as many of each as there is room for. */
+function firstOf(groups: Candidate[][], most: number) {
+  const places = groups.flatMap((group) => group.map((_, place) => ({ group, place })))
+  const taken = places.toSorted((one, other) => one.place - other.place).slice(0, most)
+  return groups
+    .map((group) => group.slice(0, taken.filter((place) => place.group === group).length))
+    .filter((group) => group.length > 0)
 }
 
 const byOffset = (a: Candidate, b: Candidate) => (a.offset ?? 0) - (b.offset ?? 0)
