@@ -1,11 +1,10 @@
-import { createEventBus } from '@parley/server/core/event-bus'
 import { replayKey } from '@parley/server/core/webhook-replays'
-import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createAppPurge } from '@parley/server/jobs/purge-apps'
 import { expect, test, vi } from 'vitest'
 import { insertGivenUpJob } from './support/given-up-job.ts'
 import { insertUsers } from './support/inserted.ts'
 import { withoutCleanup } from './support/locks.ts'
+import { turnOf } from './support/purge-turns.ts'
 import { patient } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -46,7 +45,7 @@ test('purging an app removes its given-up jobs, replays and acts, and none of ot
 })
 
 test('an app that takes many turns to purge delays another one by one turn', async () => {
-  const { operator, db, pool } = world()
+  const { operator, db } = world()
   const [{ appId: vast }, { appId: small }] = [await newApp('Vast'), await newApp('Small')]
   await insertUsers({ db, appId: vast }, 'user', 100)
   const left = async () => {
@@ -55,23 +54,7 @@ test('an app that takes many turns to purge delays another one by one turn', asy
     return { apps: apps.map(({ id }) => id), users: users.length }
   }
   const purge = createAppPurge()
-  const runTurn = (steps: number) => {
-    let stepsLeft = steps
-    return purge({
-      db: pool,
-      checkpoint: () => {
-        if (stepsLeft === 0) throw new Error('the turn is over')
-        stepsLeft -= 1
-      },
-      attempt: async (work) => {
-        await work()
-        return true
-      },
-      batch: createBatchSize(1),
-      publisher: createEventBus().publisher,
-      staging: undefined,
-    })
-  }
+  const runTurn = (steps: number) => purge({ ...turnOf(world(), steps), staging: undefined })
   await withoutCleanup(world(), async () => {
     for (const appId of [vast, small]) await operator.apps.delete({ appId })
     await expect(runTurn(30)).rejects.toThrow('the turn is over')

@@ -9,6 +9,7 @@ import { expect, test } from 'vitest'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { erasureContext } from './support/erasing.ts'
 import { waitingForRows, whileRowLocked, withoutCleanup } from './support/locks.ts'
+import { turnOf } from './support/purge-turns.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -87,7 +88,7 @@ test('a purge that ran out of time continues after the channels that it looked a
 })
 
 test('a channel that takes many turns to purge delays one of another app by one turn', async () => {
-  const { db, pool, stranger, user } = world()
+  const { db, stranger, user } = world()
   const deletedChannel = async (name: string, messages: number) => {
     const una = await user(name, {}, await stranger())
     const { id } = await una.channels.create({ type: 'group', name })
@@ -99,22 +100,7 @@ test('a channel that takes many turns to purge delays one of another app by one 
     return id
   }
   const purge = createChannelPurge()
-  const runTurn = (steps: number) => {
-    let stepsLeft = steps
-    return purge({
-      db: pool,
-      checkpoint: () => {
-        if (stepsLeft === 0) throw new Error('the turn is over')
-        stepsLeft -= 1
-      },
-      attempt: async (work) => {
-        await work()
-        return true
-      },
-      batch: createBatchSize(1),
-      publisher: createEventBus().publisher,
-    })
-  }
+  const runTurn = (steps: number) => purge(turnOf(world(), steps))
   await withoutCleanup(world(), async () => {
     const vast = await deletedChannel('vast', 300)
     const small = await deletedChannel('small', 1)
