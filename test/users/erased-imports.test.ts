@@ -1,7 +1,7 @@
 import type { ImportRecord } from '@parley/client/server'
 import type { Tx } from '@parley/server/db/client'
 import { transaction } from '@parley/server/db/transaction'
-import { finishChannels } from '@parley/server/features/imports/finish'
+import { finishChannels, publish } from '@parley/server/features/imports/finish'
 import { storePins, storeReactions } from '@parley/server/features/imports/marks'
 import { storeMessages } from '@parley/server/features/imports/number'
 import { expect, test } from 'vitest'
@@ -185,7 +185,7 @@ test('a channel is shown with the members left by an erasure beside its import',
     where app_id = ${appId}
       and channel_id = ${channelId}`
   await cleanup.run()
-  const { finished } = await whileRowLocked(
+  const { shown } = await whileRowLocked(
     world(),
     (sql) => sql`
       select
@@ -196,12 +196,13 @@ test('a channel is shown with the members left by an erasure beside its import',
     async () => {
       await backend.users.delete({ userId: 'lou' })
       await waitingForRows(world(), 1)
-      const finished = finish(channelId)
+      const channels = [{ id: channelId, line: 1 }]
+      const shown = step((tx) => publish(tx, { appId, channels }))
       await waitingForRows(world(), 2)
-      return { finished }
+      return { shown }
     },
   )
-  await finished
+  await shown
   await erased(world())
   expect(await backend.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
 })

@@ -1,6 +1,6 @@
 import { isDuplicate, type Tx } from '../../db/client.ts'
 import { nextOwner } from '../members/change.ts'
-import { storePins, storeReactions, storeReads } from './marks.ts'
+import { lockHidden, storePins, storeReactions, storeReads } from './marks.ts'
 import { STEP, storeMessages } from './number.ts'
 import { deleteNotes, type ReadChannel, selectRead } from './read-channels.ts'
 import type { Refusal } from './records.ts'
@@ -130,15 +130,9 @@ type Publish = { appId: string; channels: ReadChannel[] }
  * Shows channels with exact counters, because the erasure of a member locks the channel, too. A
  * direct message whose users have started another meanwhile stays hidden, and is refused.
  */
-async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]> {
+export async function publish(db: Tx, { appId, channels }: Publish): Promise<Refusal[]> {
   const channelIds = channels.map(({ id }) => id)
-  await db`
-    select
-    from channels c
-    where c.id = any(${channelIds}::uuid[])
-      and c.app_id is not distinct from ${appId}
-    order by c.id
-    for no key update`
+  await lockHidden(db, { appId, channelIds })
   await db`
     update channels c
     set

@@ -23,7 +23,7 @@ const GONE = 'messageId: the message or the user was deleted during the import'
  * Locks hidden channels against the erasure of users in them, so that what a later statement finds
  * undeleted stays so until the end of the step.
  */
-const lockHidden = (db: Tx, { appId, channelIds }: Channels) => db`
+export const lockHidden = (db: Tx, { appId, channelIds }: Channels) => db`
   select
   from channels c
   where c.id = any(${channelIds}::uuid[])
