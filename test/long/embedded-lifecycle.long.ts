@@ -62,6 +62,15 @@ test('after stop() no server runs and no lock is left, however often it is calle
   expect(readdirSync(used).sort()).toEqual(['postgres', 'postgres.log'])
 })
 
+test('a stop() that is called once more takes nothing from the server of the next start', async () => {
+  const first = await start(used)
+  await first.stop()
+  const second = await start(used)
+  await first.stop()
+  expect(await query(second, 'select 1 as one')).toEqual([{ one: 1 }])
+  expect(existsSync(join(used, 'parley.lock'))).toBe(true)
+})
+
 test('a process that ends without stop() leaves neither a server nor a lock behind', async () => {
   const owner = await program(used)
   const { host } = await owner.start()
