@@ -38,6 +38,7 @@ export function useScroll({ lastOwnKey, isLive }: ScrollOptions) {
 
 function createScrollPosition(box: RefObject<HTMLElement | null>) {
   let isAtEnd = true
+  let lastTop = 0
   let firstVisible: { row: Element; top: number } | undefined
   const topOf = (element: Element) => element.getBoundingClientRect().top
   const position = {
@@ -46,7 +47,10 @@ function createScrollPosition(box: RefObject<HTMLElement | null>) {
       if (!box.current) return
       const { scrollHeight, scrollTop, clientHeight } = box.current
       const top = topOf(box.current)
-      isAtEnd = scrollHeight - scrollTop - clientHeight < END_PX
+      const isNearEnd = scrollHeight - scrollTop - clientHeight < END_PX
+      // A list that grows before it is told of its own scrolling is still at its end.
+      isAtEnd = isNearEnd || (isAtEnd && scrollTop >= lastTop)
+      lastTop = scrollTop
       const rows = [...box.current.querySelectorAll('[data-row]')]
       const row = rows.find((candidate) => candidate.getBoundingClientRect().bottom > top)
       firstVisible = row && { row, top: topOf(row) - top }
