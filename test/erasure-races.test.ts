@@ -151,12 +151,12 @@ test('two nodes that erase the same users remove each membership once', async ()
     ),
   )
   await world().backend.users.bulkDelete({ userIds: ['lea', 'mel'] })
-  const until = performance.now() + 120_000
+  const tools = { use: world().pool.use, until: performance.now() + 120_000 }
   const users = { appId: world().appId, userIds: ['lea', 'mel'] }
   await Promise.all([
     elsewhere.run(),
-    elsewhere.erase(users, until),
-    world().cleanup.erase(users, until),
+    elsewhere.erase(users, tools),
+    world().cleanup.erase(users, tools),
     world().cleanup.run(),
   ])
   await erased(world())
@@ -223,7 +223,8 @@ test('the erasure finds and erases nothing of users who are not deleted', async 
       where app_id = ${appId}
         and id = ${gone.id}`
     expect(await find()).toEqual([{ appId, channelId, userId: gone.id, state: 'active' }])
-    const erase = world().cleanup.erase({ appId, userIds: [gone.id] }, performance.now() - 1)
+    const late = { use: pool.use, until: performance.now() - 1 }
+    const erase = world().cleanup.erase({ appId, userIds: [gone.id] }, late)
     await expect(erase).rejects.toThrow(DeadlineError)
     const users = await Promise.all([gone.id, kept.id].map(locked))
     expect(users.map(({ user }) => user?.id)).toEqual([gone.id, undefined])
@@ -231,7 +232,7 @@ test('the erasure finds and erases nothing of users who are not deleted', async 
 })
 
 test('an erasure that a call waits for waits for the locked row of a user', async () => {
-  const { appId, db, cleanup } = world()
+  const { appId, db, cleanup, pool } = world()
   const { id } = await world().user('locked-gone')
   await db`
     update users
@@ -239,7 +240,8 @@ test('an erasure that a call waits for waits for the locked row of a user', asyn
     where app_id = ${appId}
       and id = ${id}`
   const erasing = await whileUserLocked(world(), id, async () => {
-    const erasing = cleanup.erase({ appId, userIds: [id] }, performance.now() + 60_000)
+    const tools = { use: pool.use, until: performance.now() + 60_000 }
+    const erasing = cleanup.erase({ appId, userIds: [id] }, tools)
     await waitingForRows(world(), 1)
     return [erasing]
   })

@@ -126,7 +126,7 @@ async function runAll({
     outputOf: (outcomes: object[]) => texts.filter((_, at) => 'error' in (outcomes[at] ?? {})),
   }
   const run = createEachRunner(each as never, {
-    use: (_, work) => work({} as never),
+    use: (_, work) => work({} as never, {} as never),
     inTransaction: () => Promise.reject(lost),
     services: {} as never,
     attempt: ({ input, sequence }) =>

@@ -8,7 +8,7 @@ import {
   type KeyScope,
   topics,
 } from '@parley/contract'
-import type { DatabaseState, DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
+import type { DatabaseState, Db, DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
 import type { AppFacts } from './app-facts.ts'
@@ -100,7 +100,10 @@ export type UserAdminAccess = 'bearer' | 'server'
 /** The cleanup as operations use it: `wake` runs it soon, `erase` erases deleted users now. */
 export type Erasure = {
   wake: () => void
-  erase: (users: { appId: string; userIds: string[] }, until: number) => Promise<void>
+  erase: (
+    users: { appId: string; userIds: string[] },
+    tools: { use: Db['use']; until: number },
+  ) => Promise<void>
 }
 
 /** The context of an operation that reads: single statements, no transaction. */

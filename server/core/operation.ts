@@ -1,4 +1,5 @@
 import type { Contract, Input, Operation, Output } from '@parley/contract'
+import type { Db } from '../db/client.ts'
 import type {
   Caller,
   ConnectionlessContext,
@@ -133,12 +134,15 @@ export class RequiresFirstError extends Error {
     super('this operation requires another step first')
   }
 }
-export type FirstStep = (tools: {
+export type FirstStep = (tools: FirstStepTools) => Promise<unknown>
+export type FirstStepTools = {
   /** Runs work of the same caller in a transaction of its own. */
   inTransaction: (work: (ctx: WriteContext) => Promise<unknown>) => Promise<unknown>
+  /** Lends a connection as one of the call's: its caller has at most a few at once. */
+  use: Db['use']
   /** The deadline of the call. */
   until: number
-}) => Promise<unknown>
+}
 
 /** An operation that changes something: in one transaction. */
 export const implement = <Op extends Operation>(

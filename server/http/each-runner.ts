@@ -5,11 +5,16 @@ import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../
 import type { Tx } from '../db/client.ts'
 import { type CommandSequence, createCommandSequence, isTemporary } from './command-sequence.ts'
 import { toApiError } from './errors.ts'
-import type { AcceptedCall, InTransaction, Runner, RunningCall } from './running-call.ts'
+import {
+  type AcceptedCall,
+  type InTransaction,
+  type Runner,
+  toolsOf,
+  type UseForCall,
+} from './running-call.ts'
 
 type EachRunnerOptions = {
-  /** Lends a connection. */
-  use: <T>(call: RunningCall, work: (db: Tx) => Promise<T>) => Promise<T>
+  use: UseForCall
   inTransaction: InTransaction
   services: Services
   /** Carries out one command in a batch with others. */
@@ -128,10 +133,9 @@ async function prepare(
 
 async function takeStep(
   step: RequiresFirstError['step'],
-  { call, options: { inTransaction } }: Pick<CallSlice, 'call' | 'options'>,
+  { call, options }: Pick<CallSlice, 'call' | 'options'>,
 ) {
-  const { until } = call
-  await step({ inTransaction: (work) => inTransaction(call, work), until })
+  await step(toolsOf(call, options))
   return undefined
 }
 

@@ -11,11 +11,17 @@ import {
   type Prepare,
   RequiresFirstError,
 } from '../core/operation.ts'
-import type { Db, DbConnection, Deadline } from '../db/client.ts'
+import type { Db } from '../db/client.ts'
 import { transaction } from '../db/transaction.ts'
 import { createEachRunner } from './each-runner.ts'
 import { createGroupCommit } from './group-commit.ts'
-import type { InTransaction, Runner, RunningCall } from './running-call.ts'
+import {
+  type InTransaction,
+  type Runner,
+  type RunningCall,
+  toolsOf,
+  type UseForCall,
+} from './running-call.ts'
 
 export type RunnerDependencies = {
   db: Db
@@ -49,7 +55,7 @@ export function createRunner(
   implementation: Implementation,
 ): Runner {
   const { db, admit, services, metrics, batchRunners } = dependencies
-  const use = <T>(call: RunningCall, work: (db: DbConnection, signal: Deadline) => Promise<T>) =>
+  const use: UseForCall = (call, work) =>
     admit(admissionRequestOf(call), () => db.use(work, call.until))
   const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
     const { caller } = call
@@ -88,7 +94,7 @@ export function createRunner(
       return ({ input, ...call }) =>
         use(call, (db) => implementation.run({ db, caller: call.caller, services }, input))
     case 'write': {
-      const runWrite = withFirstSteps(inTransaction, (call) =>
+      const runWrite = withFirstSteps({ use, inTransaction }, (call) =>
         inTransaction(call, (ctx) => implementation.run(ctx, call.input)),
       )
       return prepared(implementation.prepare, runWrite)
@@ -112,7 +118,7 @@ export function createRunner(
           input,
         )
     case 'batch': {
-      const runBatch = withFirstSteps(inTransaction, batchRunnerOf(implementation))
+      const runBatch = withFirstSteps({ use, inTransaction }, batchRunnerOf(implementation))
       return prepared(implementation.prepare, runBatch)
     }
     case 'shared':
@@ -135,15 +141,14 @@ async function* nothing(): AsyncIterable<Uint8Array> {}
  * Takes the step that an operation requires first, then tries again, more than once if others undo
  * it meanwhile. Attempts and steps fail after the deadline, so this ends.
  */
-function withFirstSteps(inTransaction: InTransaction, run: Runner): Runner {
+function withFirstSteps(calls: Parameters<typeof toolsOf>[1], run: Runner): Runner {
   return async (call) => {
     for (;;) {
       try {
         return await run(call)
       } catch (error) {
         if (!(error instanceof RequiresFirstError)) throw error
-        const { until } = call
-        await error.step({ inTransaction: (work) => inTransaction(call, work), until })
+        await error.step(toolsOf(call, calls))
       }
     }
   }

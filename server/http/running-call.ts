@@ -1,6 +1,8 @@
 import type { Gone } from '../core/admission.ts'
 import type { Caller, Cause, WriteContext } from '../core/context.ts'
 import type { ApiError } from '../core/errors.ts'
+import type { FirstStepTools } from '../core/operation.ts'
+import type { DbConnection, Deadline } from '../db/client.ts'
 import type { CommandSequence } from './command-sequence.ts'
 
 /** A call that was admitted, as it runs. */
@@ -37,3 +39,19 @@ export type InTransaction = <T>(
   call: RunningCall & { readsFirst?: boolean; cause?: Cause },
   work: (ctx: WriteContext) => Promise<T>,
 ) => Promise<T>
+
+/** Lends a connection to a call, whose caller has at most a few at once. */
+export type UseForCall = <T>(
+  call: RunningCall,
+  work: (db: DbConnection, signal: Deadline) => Promise<T>,
+) => Promise<T>
+
+/** What a step uses that a call requires first: connections of that call. */
+export const toolsOf = (
+  call: RunningCall,
+  { use, inTransaction }: { use: UseForCall; inTransaction: InTransaction },
+): FirstStepTools => ({
+  use: (work) => use(call, work),
+  inTransaction: (work) => inTransaction(call, work),
+  until: call.until,
+})

@@ -107,23 +107,24 @@ export function createCleanup({ passMs = PASS_TIMEOUT_MS, ...options }: CleanupO
     wake()
     await running
   }
-  return { wake, run, start, stop, erase: createErase({ db, publisher, positions, signal }) }
+  return { wake, run, start, stop, erase: createErase({ publisher, positions, signal }) }
 }
 
-type EraseOptions = Pick<CleanupOptions, 'db' | 'publisher'> & {
+type EraseOptions = Pick<CleanupOptions, 'publisher'> & {
   positions: ErasurePositions
   signal: AbortSignal
 }
 
 /** Erases users outside the passes, for a call that waits for it. */
 function createErase({ signal, ...options }: EraseOptions): Erasure['erase'] {
-  return (users, until) => {
+  return (users, { use, until }) => {
     const checkpoint = () => {
       signal.throwIfAborted()
       if (performance.now() > until) throw new DeadlineError()
     }
     const batch = createBatchSize(STEP, { mostMs: STEP_MS })
-    return eraseUsers({ ...options, checkpoint, attempt: rethrowing, batch, mayWait: true }, users)
+    const context = { ...options, db: { use }, checkpoint, attempt: rethrowing, batch }
+    return eraseUsers({ ...context, mayWait: true }, users)
   }
 }
 

@@ -64,4 +64,6 @@ const rowsOf = (page: Page) => page.getByRole('log').getByRole('article').count(
 const untilEnd = (page: Page) =>
   page
     .getByRole('log')
-    .evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)
+    .evaluate(
+      ({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight,
+    )

@@ -86,7 +86,8 @@ test('uses that a server of an earlier version has stored are found, too', async
     expect(kinds.filter((kind) => kind === 'inviteUse')).toHaveLength(1)
     await forget()
     await backend.users.delete({ userId: 'old' })
-    await cleanup.erase({ appId, userIds: ['old'] }, performance.now() + 60_000)
+    const tools = { use: world().pool.use, until: performance.now() + 60_000 }
+    await cleanup.erase({ appId, userIds: ['old'] }, tools)
     expect(await usesOf('old')).toEqual([])
   })
 })

@@ -64,8 +64,8 @@ export async function upsertUsers(
   if (upserted.some(({ isNew, wasKnown }) => !isNew && !wasKnown))
     throw new RequiresFirstError(async () => {})
   if (pending.length > 0) {
-    throw new RequiresFirstError(({ until }) =>
-      services.erasure.erase({ appId, userIds: pending }, until),
+    throw new RequiresFirstError((tools) =>
+      services.erasure.erase({ appId, userIds: pending }, tools),
     )
   }
   for (const { id, needsProviderSync } of upserted) {
