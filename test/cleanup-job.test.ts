@@ -1,12 +1,14 @@
 import { createMetrics } from '@parley/server/core/metrics'
 import { ConnectionClosedError } from '@parley/server/db/single-socket'
 import { createCleanupJob } from '@parley/server/jobs/cleanup-job'
+import { expireGivenUp } from '@parley/server/jobs/given-up'
 import { scheduleCleanups } from '@parley/server/jobs/schedule-cleanups'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
 import type { JobHelpers } from './support/added-jobs.ts'
 import { insertGivenUpJob } from './support/given-up-job.ts'
 import { silentLog } from './support/jobs.ts'
+import { whileRowLocked } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
@@ -48,6 +50,50 @@ test('a cleanup deletes jobs that were given up long ago, unless it was aborted'
   expect(await isLeft()).toBe(true)
   expect(await run()).toEqual({ lines: [], failures: [['given_up_jobs', 0]] })
   expect(await isLeft()).toBe(false)
+})
+
+test('jobs that were given up long ago are deleted in steps, and later ones kept', async () => {
+  const { db, pool, appId } = world()
+  await insertGivenUpJob(world(), appId) // the tables of the queue
+  await db`delete from graphile_worker._private_jobs`
+  const payload = db.json({ jobs: [{ appId }], since: new Date().toISOString(), tries: 0 })
+  await db`
+    select graphile_worker.add_job('preview', ${payload}::json)
+    from generate_series(1, 450)`
+  await db`
+    update graphile_worker._private_jobs
+    set attempts = max_attempts, updated_at = now() - make_interval(days => 6 + 2 * (id % 2)::int)`
+  const count = async () => (await db`select from graphile_worker._private_jobs`).length
+  const deleted: number[] = []
+  await expireGivenUp({
+    use: (work, until) =>
+      pool.use(async (connection, deadline) => {
+        const before = await count()
+        const result = await work(connection, deadline)
+        deleted.push(before - (await count()))
+        return result
+      }, until),
+  })
+  expect(deleted).toEqual([100, 100, 25, 0])
+  expect(await count()).toBe(225)
+  await db`delete from graphile_worker._private_jobs`
+})
+
+test('a given-up job that is retried while the cleanup looks is kept', async () => {
+  const { db, pool, operator, appId } = world()
+  const isLeft = await insertOldJob()
+  const [job] = (await operator.jobs.list({ appId, state: 'failed' })).jobs
+  await whileRowLocked(
+    world(),
+    (sql) => sql`select from graphile_worker._private_jobs where id = ${job?.id ?? ''} for update`,
+    async (sql) => {
+      const expiring = expireGivenUp(pool)
+      await sql`update graphile_worker._private_jobs set attempts = 0 where id = ${job?.id ?? ''}`
+      await expiring
+    },
+  )
+  expect(await isLeft()).toBe(true)
+  await db`delete from graphile_worker._private_jobs`
 })
 
 test('a cleanup that an outage interrupts is logged at debug only, and not counted', async () => {

@@ -1,5 +1,7 @@
-import { beforeAll, test } from 'vitest'
-import { whileLocked } from './support/locks.ts'
+import { beforeAll, expect, test, vi } from 'vitest'
+import { upTo } from './support/events.ts'
+import { whileLocked, withoutCleanup } from './support/locks.ts'
+import { patient } from './support/until.ts'
 import { type User, useWorld } from './support/world.ts'
 
 // An app uses two of these connections at most, and a user one.
@@ -14,6 +16,12 @@ const createChannel = async (...memberIds: string[]) => {
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
   return id
 }
+/** Resolves once this many calls wait for others of their user or app. */
+const queued = (count: number) =>
+  vi.waitFor(async () => {
+    const { values } = await world().metrics.callsWaiting.get()
+    expect(values[0]?.value).toBe(count)
+  }, patient)
 /** Promises that are waited for after the lock is gone. */
 const later = <T>(...promises: Promise<T>[]) => ({ promises })
 
@@ -33,6 +41,26 @@ test('messages to a locked channel do not wait behind calls of their first autho
     await Promise.all(sends.promises)
     await locked(1)
     return later(stuck)
+  })
+  await Promise.all(promises)
+})
+
+test('new tokens that wait for the erasure of an earlier user leave others half', async () => {
+  const eve = await world().user('eve', {}, await world().stranger())
+  const { id: elsewhere } = await eve.channels.create({ type: 'group', name: 'Other' })
+  const gone = await world().user('gone')
+  const channelId = await createChannel('gone')
+  await gone.messages.send({ channelId, text: 'hi' })
+  const { promises } = await withoutCleanup(world(), async () => {
+    await world().backend.users.delete({ userId: 'gone' })
+    return whileLocked(world(), channelId, async (locked) => {
+      const mints = upTo(6).map(() => world().backend.tokens.create({ userId: 'gone' }))
+      await locked(2)
+      await queued(4)
+      await eve.messages.send({ channelId: elsewhere, text: 'hi' })
+      await locked(2)
+      return later(...mints)
+    })
   })
   await Promise.all(promises)
 })

@@ -1,7 +1,7 @@
 import { limits, topics } from '@parley/contract'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { channelEventsOf, upTo } from './support/events.ts'
-import { whileLocked, withoutCleanup } from './support/locks.ts'
+import { channelEventsOf } from './support/events.ts'
+import { whileLocked } from './support/locks.ts'
 import { medianMs } from './support/median-ms.ts'
 import { post } from './support/raw.ts'
 import { slowness } from './support/slowness.ts'
@@ -16,11 +16,10 @@ const terminatedLater = useSockets()
 let ana: User
 let ben: User
 let cleo: User
-let gone: User
 /** A user of another app. */
 let eve: User
 beforeAll(async () => {
-  ;[ana, ben, cleo, gone] = await world().users('ana', 'ben', 'cleo', 'gone', 'dan')
+  ;[ana, ben, cleo] = await world().users('ana', 'ben', 'cleo', 'dan')
   eve = await world().user('eve', {}, await world().stranger())
 })
 
@@ -59,25 +58,6 @@ test('a tenant whose every call waits in the database leaves others half of the 
     expect(await socket.ask({ id: 3, history: { channel, limit: 1 } })).toHaveProperty('history')
     await locked(2)
     return later<unknown>(...sends, ...additions)
-  })
-  await Promise.all(promises)
-  await queued(0)
-})
-
-test('new tokens that wait for the erasure of an earlier user leave others half', async () => {
-  const channelId = await createChannel(ana, 'gone')
-  const elsewhere = await createChannel(eve)
-  await gone.messages.send({ channelId, text: 'hi' })
-  const { promises } = await withoutCleanup(world(), async () => {
-    await world().backend.users.delete({ userId: 'gone' })
-    return whileLocked(world(), channelId, async (locked) => {
-      const mints = upTo(6).map(() => world().backend.tokens.create({ userId: 'gone' }))
-      await locked(2)
-      await queued(4)
-      await eve.messages.send({ channelId: elsewhere, text: 'hi' })
-      await locked(2)
-      return later(...mints)
-    })
   })
   await Promise.all(promises)
   await queued(0)

@@ -33,6 +33,26 @@ test('pages of given-up jobs leave out none when one of the page before is retri
   })
 })
 
+test('a job that is retried waits behind jobs of the running round', async () => {
+  deleteJobsLater()
+  const { db, appId } = world()
+  const payload = { jobs: [{ appId }], since: new Date().toISOString(), tries: 0 }
+  await db`
+    select graphile_worker.add_job('gone', ${db.json(payload)}::json, priority => round)
+    from unnest('{3,8,9}'::int[]) as round`
+  const rounds = () => db`
+    select priority as round, is_available as "isWaiting"
+    from graphile_worker._private_jobs
+    order by priority, id`
+  await db`
+    update graphile_worker._private_jobs
+    set attempts = max_attempts, updated_at = now()
+    where priority = 3`
+  const [job] = await givenUpJobs()
+  await retry(job?.id ?? '')
+  expect((await rounds()).map(({ round }) => round)).toEqual([8, 8, 9])
+})
+
 test('waiting jobs are counted however many others were given up before', async () => {
   deleteJobsLater()
   const { db, pool } = world()

@@ -52,13 +52,13 @@ test('an event of a message keeps nothing of the URL in memory', async () => {
     Authorization: `Bearer ${ana.token}`,
     'Content-Type': 'application/json',
   }
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
+  const channel = topics.channel(world().appId, channelId)
+  const socket = await terminatedLater(RawSocket.connect(world(), ana))
+  await socket.ask({ id: 2, subscribe: { channel } })
+  const { id } = await ana.messages.send({ channelId, text: 'first' })
+  const path = `/api/channels/${channelId}/messages/${id}?${'x'.repeat(REST)}`
   await expectLittleKept(async () => {
-    const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
-    const channel = topics.channel(world().appId, channelId)
-    const socket = await terminatedLater(RawSocket.connect(world(), ana))
-    await socket.ask({ id: 2, subscribe: { channel } })
-    const { id } = await ana.messages.send({ channelId, text: 'first' })
-    const path = `/api/channels/${channelId}/messages/${id}?${'x'.repeat(REST)}`
     for (const n of upTo(KEPT)) {
       const body = JSON.stringify({ text: `edit ${n}` })
       const { status } = await post(world().url, path, { method: 'PATCH', headers, body })

@@ -8,11 +8,12 @@ import {
   type KeyScope,
   topics,
 } from '@parley/contract'
-import type { DatabaseState, Db, DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
+import type { DatabaseState, DbConnection, Deadline, PendingWrite, Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { transactionAtOnce } from '../db/transaction.ts'
 import type { AppFacts } from './app-facts.ts'
 import type { AskBeforeSend } from './before-send.ts'
+import type { Erasure } from './erasure.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { EventPublisher } from './event-bus.ts'
 import type { JobStaging } from './jobs.ts'
@@ -97,14 +98,6 @@ export type RedisState = 'ok' | 'unreachable'
 export type ProviderPreferences = { channels: unknown[]; workflows: unknown[] }
 /** Bearer tokens that may administer users: those of every user, or only admin tokens. */
 export type UserAdminAccess = 'bearer' | 'server'
-/** The cleanup as operations use it: `wake` runs it soon, `erase` erases deleted users now. */
-export type Erasure = {
-  wake: () => void
-  erase: (
-    users: { appId: string; userIds: string[] },
-    tools: { use: Db['use']; until: number },
-  ) => Promise<void>
-}
 
 /** The context of an operation that reads: single statements, no transaction. */
 export type Context<A extends Auth = Auth> = { db: Tx; caller: Caller<A>; services: Services }

@@ -1,6 +1,7 @@
 import { contract, limits, type Output } from '@parley/contract'
 import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
+import { isGivenUp, isJobOf } from '../core/given-up.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
@@ -31,7 +32,8 @@ const list = implementWithoutTransaction(
         (extract(epoch from job.updated_at) * 1000000)::bigint::text as micros
       from ${queueSchema(db)}._private_jobs job
       join ${queueSchema(db)}._private_tasks task on task.id = job.task_id
-      where ${isGivenUp(db, appId)}
+      where ${isGivenUp(db)}
+        and ${isJobOf(db, appId)}
         and ${isAfter(db, cursor)}
       order by job.updated_at desc, job.id desc
       limit ${limit + 1}
@@ -51,12 +53,6 @@ const retry = implement(contract.jobs.retry, async (ctx, { appId, jobId }) => {
 })
 
 export const jobs = { list, retry } satisfies Implements<'jobs'>
-
-/** Jobs that were given up belong to a single app each: batches are split before. */
-const isGivenUp = (db: Tx, appId: string) => db`
-  job.attempts >= job.max_attempts
-    and job.locked_at is null
-    and job.payload -> 'jobs' -> 0 ->> 'appId' = ${appId}`
 
 /** The things that job `job` is about, with the channel of each message to find it by. */
 const thingsOf = (db: Tx, appId: string) => db`(
@@ -98,13 +94,26 @@ function isAfter(db: Tx, cursor: string | undefined) {
 type JobRef = { appId: string; jobId: string }
 type IdRow = { id: string }
 
-/** Its age and its attempts start again, so the reason of its earlier failure is dropped. */
+/**
+ * Its age and its attempts start again, so the reason of its earlier failure is dropped. It joins
+ * the round that runs now: in its earlier one, retried jobs would come before all others.
+ */
 const returnToQueue = (db: Tx, { appId, jobId }: JobRef) => db<IdRow[]>`
   update ${queueSchema(db)}._private_jobs job
   set
     attempts = 0,
     max_attempts = ${MAX_ATTEMPTS},
     last_error = null,
+    priority = coalesce(
+      (
+        select waiting.priority
+        from ${queueSchema(db)}._private_jobs waiting
+        where waiting.is_available
+        order by waiting.priority
+        limit 1
+      ),
+      job.priority
+    ),
     run_at = now(),
     updated_at = now(),
     payload = (
@@ -112,5 +121,6 @@ const returnToQueue = (db: Tx, { appId, jobId }: JobRef) => db<IdRow[]>`
       || jsonb_build_object('since', now(), 'tries', 0)
     )::json
   where job.id = ${jobId}
-    and ${isGivenUp(db, appId)}
+    and ${isGivenUp(db)}
+    and ${isJobOf(db, appId)}
   returning job.id`

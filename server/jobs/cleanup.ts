@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import type { Erasure } from '../core/context.ts'
+import type { Erasure } from '../core/erasure.ts'
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { JobStaging } from '../core/jobs.ts'
 import type { Metrics } from '../core/metrics.ts'

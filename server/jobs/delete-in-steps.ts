@@ -15,7 +15,7 @@ export type RetentionContext = {
   batch: BatchSize
 }
 
-type StepContext = Pick<RetentionContext, 'db' | 'checkpoint' | 'batch'>
+export type StepContext = Pick<RetentionContext, 'db' | 'checkpoint' | 'batch'>
 
 export async function repeatUntilNone(
   { db, checkpoint, batch }: StepContext,

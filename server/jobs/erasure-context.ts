@@ -17,8 +17,6 @@ export const MAX_POSITIONS = 10_000
 /** The same for walks over events. Each of them remembers up to a thousand users. */
 export const MAX_EVENT_WALKS = 100
 
-export type DeletedUsers = { appId: string; userIds: string[] }
-
 export type ErasureContext = {
   db: Pick<Db, 'use'>
   publisher: EventPublisher

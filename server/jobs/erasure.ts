@@ -1,4 +1,5 @@
 import { topics } from '@parley/contract'
+import type { DeletedUsers } from '../core/erasure.ts'
 import type { Tx } from '../db/client.ts'
 import {
   deleteUserEvents,
@@ -21,13 +22,7 @@ import {
   type WaitingWalk,
 } from '../features/users/erase-unseen.ts'
 import { type Deletions, eraseFromTopic, leaveWalk } from './erase-events.ts'
-import {
-  createStep,
-  type DeletedUsers,
-  type ErasureContext,
-  MAX_POSITIONS,
-  ROWS_EACH,
-} from './erasure-context.ts'
+import { createStep, type ErasureContext, MAX_POSITIONS, ROWS_EACH } from './erasure-context.ts'
 import { purgeContent } from './purge-channels.ts'
 import { removeTextsOf } from './text-removals.ts'
 

@@ -1,8 +1,11 @@
 import { limits } from '@parley/contract'
 import type { JobHelpers } from 'graphile-worker'
+import { isGivenUp, isJobOf } from '../core/given-up.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
-import type { Db } from '../db/client.ts'
-import { queueSchema } from '../db/own-schema.ts'
+import type { Db, Fragment, Tx } from '../db/client.ts'
+import { hasQueue, queueSchema } from '../db/own-schema.ts'
+import { createBatchSize } from './batch-size.ts'
+import { repeatUntilNone, type StepContext } from './delete-in-steps.ts'
 import type { JobBatch, QueuedJob, QueuedTask } from './tasks.ts'
 
 type GivenUp = { task: QueuedTask; batch: JobBatch; reason: string }
@@ -32,12 +35,51 @@ function byApp(jobs: QueuedJob[]) {
   return [...groups.values()]
 }
 
+/** The most jobs that a step reads: each may be that of a hundred messages. */
+const AT_ONCE = 200
+
 /** Deletes the jobs that were given up too long ago. */
-export const expireGivenUp = (db: Db) =>
-  db.use(
-    (db) => db`
-      delete from ${queueSchema(db)}._private_jobs job
-      where job.attempts >= job.max_attempts
-        and job.locked_at is null
-        and job.updated_at < now() - ${limits.givenUpJobDays} * interval '1 day'`,
+export const expireGivenUp = (db: Pick<Db, 'use'>) =>
+  deleteGivenUp(
+    { db, checkpoint: () => {}, batch: createBatchSize(AT_ONCE) },
+    (db) => db`job.updated_at < now() - ${limits.givenUpJobDays} * interval '1 day'`,
   )
+
+/** Deletes the given-up jobs of an app. */
+export const deleteGivenUpOf = (context: StepContext, appId: string) =>
+  deleteGivenUp(context, (db) => isJobOf(db, appId))
+
+type Step = { read: number; last: string }
+
+/** A step reads so many given-up jobs, in the order of their ids, however few it deletes. */
+function deleteGivenUp(context: StepContext, condition: (db: Tx) => Fragment) {
+  let after = '0'
+  return repeatUntilNone(context, async (db, limit) => {
+    if (!(await hasQueue(db))) return { count: 0 }
+    const jobs = db`${queueSchema(db)}._private_jobs`
+    const [step] = await db<Step[]>`
+      with given_up as materialized (
+        select job.id, ${condition(db)} as is_due
+        from ${jobs} job
+        where job.id > ${after}
+          and ${isGivenUp(db)}
+        order by job.id
+        limit ${Math.min(limit, AT_ONCE)}
+      ),
+      due as materialized (
+        select job.id
+        from ${jobs} job
+        where job.id = any(array(select id from given_up where is_due))
+          and ${isGivenUp(db)}
+        for update skip locked
+      ),
+      deleted as (
+        delete from ${jobs}
+        where id = any(array(select id from due))
+      )
+      select count(*)::int as read, max(id)::text as last
+      from given_up`
+    after = step?.last ?? after
+    return { count: step?.read ?? 0 }
+  })
+}

@@ -5,7 +5,6 @@ import type { EventPublisher } from '../core/event-bus.ts'
 import type { JobStaging } from '../core/jobs.ts'
 import { replayKey } from '../core/webhook-replays.ts'
 import type { DbConnection, Tx } from '../db/client.ts'
-import { hasQueue, queueSchema } from '../db/own-schema.ts'
 import { FIRST_ID, inApp } from '../db/sql.ts'
 import {
   deleteOwned,
@@ -13,6 +12,7 @@ import {
   type RetentionContext,
   repeatUntilNone,
 } from './delete-in-steps.ts'
+import { deleteGivenUpOf } from './given-up.ts'
 import { purgeChannel } from './purge-channels.ts'
 
 /** How many channels, or users with topics of their own, are looked up at once. */
@@ -83,6 +83,7 @@ async function purgeApp(context: AppPurgeContext, { id: appId, ...app }: Deleted
   await removeUsers(context, { appId, ...app })
   await deleteOwned(context, { table: 'workspaces' }, owner)
   for (const remove of lastRowsOf(appId)) await repeatUntilNone(context, remove)
+  await deleteGivenUpOf(context, appId)
   context.checkpoint()
   await context.db.use((connection, signal) =>
     runInTransaction(connection, { appId, signal, publisher: context.publisher }, async (ctx) => {
@@ -176,14 +177,6 @@ const lastRowsOf = (appId: string): Remove[] => [
       from webhooks wh
       where wh.app_id = ${appId}
     )`,
-  async (db) => {
-    if (!(await hasQueue(db))) return { count: 0 }
-    return db`
-      delete from ${queueSchema(db)}._private_jobs job
-      where job.attempts >= job.max_attempts
-        and job.locked_at is null
-        and job.payload -> 'jobs' -> 0 ->> 'appId' = ${appId}`
-  },
 ]
 
 /** Users of a deleted app also leave the push provider. */

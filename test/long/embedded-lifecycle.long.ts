@@ -62,7 +62,7 @@ test('after stop() no server runs and no lock is left, however often it is calle
   expect(readdirSync(used).sort()).toEqual(['postgres', 'postgres.log'])
 })
 
-test('a stop() that is called once more takes nothing from the server of the next start', async () => {
+test('a stop() called once more takes nothing from the server of the next start', async () => {
   const first = await start(used)
   await first.stop()
   const second = await start(used)
