@@ -32,13 +32,13 @@ import {
   type SharedWindowsOptions,
 } from './http/shared-windows.ts'
 import { serveTrpc } from './http/trpc.ts'
-import { createGuards, serveEndpoint, serveWebSockets } from './realtime/endpoint.ts'
-import { createNodeBroker } from './realtime/node-broker.ts'
+import { createNodeBroker } from './realtime/broker/node-broker.ts'
 import { createRealtime, type RealtimeSettings } from './realtime/realtime.ts'
-import { Strangers } from './realtime/strangers.ts'
-import { serveStreams } from './realtime/stream-endpoint.ts'
+import { createGuards, serveEndpoint, serveWebSockets } from './realtime/sockets/endpoint.ts'
+import { Strangers } from './realtime/sockets/strangers.ts'
+import { serveStreams } from './realtime/sockets/stream-endpoint.ts'
 import { createStreams } from './realtime/streams/index.ts'
-import { TrpcSocket } from './realtime/trpc-socket.ts'
+import { TrpcSocket } from './realtime/trpc/socket.ts'
 
 export type AppOptions = {
   db: Db

@@ -1,5 +1,5 @@
 import { createMetrics } from '@parley/server/core/metrics'
-import { createListenerWatch } from '@parley/server/realtime/listener-watch'
+import { createListenerWatch } from '@parley/server/realtime/broker/listener-watch'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 test('a listener that receives nothing is down, and its lag grows until a note arrives', () => {

@@ -1,5 +1,5 @@
 import { moveMarkers } from '@parley/server/features/markers'
-import { selectCountsOfUsers } from '@parley/server/realtime/unread-counts'
+import { selectCountsOfUsers } from '@parley/server/realtime/unread/counts'
 import { expect, test } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
 import { withoutCleanup } from './support/locks.ts'

@@ -1,6 +1,6 @@
 import type { Metrics } from '../core/metrics.ts'
 import type { EventLog } from './event-log.ts'
-import type { Topic } from './topic.ts'
+import type { Topic } from './topic/index.ts'
 
 const TOPICS_PER_READ = 500
 

@@ -4,7 +4,7 @@ import type { Metrics } from '../core/metrics.ts'
 import { envelopeBytes, envelopeIn } from '../core/stored-envelope.ts'
 import { joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { Db, Tx } from '../db/client.ts'
-import type { Interest } from './broker.ts'
+import type { Interest } from './broker/index.ts'
 import { coalesce } from './coalesce.ts'
 import {
   type FrameGrants,

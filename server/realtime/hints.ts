@@ -1,8 +1,8 @@
 import { parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
-import type { Broker, EventHint, HintedChange, NodeNote } from './broker.ts'
-import type { UnreadNotifier } from './unread.ts'
-import type { UserFanout } from './user-fanout.ts'
+import type { Broker, EventHint, HintedChange, NodeNote } from './broker/index.ts'
+import type { UserFanout } from './fanout/index.ts'
+import type { UnreadNotifier } from './unread/index.ts'
 
 /** The hint that other nodes are sent for a durable event. */
 export function hintOf(event: StoredEvent): EventHint {

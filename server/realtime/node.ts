@@ -1,14 +1,14 @@
 import type { Claims, Tokens } from '../core/tokens.ts'
 import type { CommandTurns } from './connection/command-turns.ts'
-import type { Emulation } from './emulation.ts'
 import type { Hub } from './hub.ts'
-import type { SendMemory } from './send-memory.ts'
 import type { Session } from './sessions.ts'
+import type { Emulation } from './sockets/emulation.ts'
+import type { SendMemory } from './sockets/send-memory.ts'
+import type { Transport } from './sockets/transport.ts'
+import type { UserSockets } from './sockets/user-sockets.ts'
+import type { WriteBuffer } from './sockets/write-buffer.ts'
 import type { Client } from './subscriber-survey.ts'
 import type { Timings } from './timings.ts'
-import type { Transport } from './transport.ts'
-import type { UserSockets } from './user-sockets.ts'
-import type { WriteBuffer } from './write-buffer.ts'
 
 /** The parts of a node that its connections use. */
 export type RealtimeNode = {

@@ -1,6 +1,6 @@
 import { type UserRef, userKey } from '../core/user-ref.ts'
 import { type Closing, closings } from './protocol/codes.ts'
-import type { Transport } from './transport.ts'
+import type { Transport } from './sockets/transport.ts'
 
 /** A connected socket of a user, of the protocol or of tRPC, or a tRPC subscription. */
 export interface Session {

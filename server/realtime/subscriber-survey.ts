@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Broker, SurveyedNote, SurveyNote } from './broker.ts'
+import type { Broker, SurveyedNote, SurveyNote } from './broker/index.ts'
 import type { Hub } from './hub.ts'
 
 /** A subscription as presence shows it. */

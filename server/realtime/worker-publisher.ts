@@ -1,12 +1,12 @@
 import type { EventPublisher } from '../core/event-bus.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
-import type { Broker } from './broker.ts'
+import type { Broker } from './broker/index.ts'
+import { createUserFanout } from './fanout/index.ts'
 import { announced, applyHint, hintOf, sentHint } from './hints.ts'
 import { Sessions } from './sessions.ts'
 import { timings } from './timings.ts'
-import { UnreadNotifier } from './unread.ts'
-import { createUserFanout } from './user-fanout.ts'
+import { UnreadNotifier } from './unread/index.ts'
 
 type WorkerOptions = {
   db: Db

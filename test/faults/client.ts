@@ -1,5 +1,5 @@
 import { streamPaths } from '@parley/contract'
-import type { TransportName } from '@parley/server/realtime/transport'
+import type { TransportName } from '@parley/server/realtime/sockets/transport'
 import { Centrifuge } from 'centrifuge'
 import { WebSocket } from 'ws'
 import { TestEventSource } from '../support/event-source.ts'

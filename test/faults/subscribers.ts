@@ -1,5 +1,5 @@
 import { type Envelope, topics } from '@parley/contract'
-import type { TransportName } from '@parley/server/realtime/transport'
+import type { TransportName } from '@parley/server/realtime/sockets/transport'
 import type { Centrifuge } from 'centrifuge'
 import { clientOf } from './client.ts'
 import { fetchMissed } from './fetch-missed.ts'

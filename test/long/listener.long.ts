@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import net from 'node:net'
-import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { createPostgresBroker } from '@parley/server/realtime/broker/postgres-broker'
 import { expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'

@@ -1,5 +1,5 @@
-import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
-import { createRedisBroker } from '@parley/server/realtime/redis-broker'
+import { createPostgresBroker } from '@parley/server/realtime/broker/postgres-broker'
+import { createRedisBroker } from '@parley/server/realtime/broker/redis-broker'
 import type { Timings } from '@parley/server/realtime/timings'
 import { afterAll, beforeAll } from 'vitest'
 import { trustOwnCa } from '../support/certificates/index.ts'

@@ -1,4 +1,4 @@
-import { removeDeadNode } from '@parley/server/realtime/presence-queries'
+import { removeDeadNode } from '@parley/server/realtime/presence/queries'
 import { expect, test } from 'vitest'
 import { insertUsers } from '../support/inserted.ts'
 import { quietTimings } from '../support/quiet.ts'

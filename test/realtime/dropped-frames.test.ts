@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { endpointPath } from '@parley/contract'
-import { CountedSocket } from '@parley/server/realtime/counted-socket'
+import { CountedSocket } from '@parley/server/realtime/sockets/counted-socket'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../support/until.ts'
 import { useWorld } from '../support/world.ts'

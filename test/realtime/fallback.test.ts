@@ -1,4 +1,4 @@
-import type { TransportName } from '@parley/server/realtime/transport'
+import type { TransportName } from '@parley/server/realtime/sockets/transport'
 import type { Centrifuge } from 'centrifuge'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createProxy } from '../support/network.ts'

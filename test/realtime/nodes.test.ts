@@ -1,6 +1,6 @@
 import { topics } from '@parley/contract'
-import { MissedProfiles } from '@parley/server/realtime/missed-profiles'
-import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { createPostgresBroker } from '@parley/server/realtime/broker/postgres-broker'
+import { MissedProfiles } from '@parley/server/realtime/fanout/missed-profiles'
 import { timings as defaults } from '@parley/server/realtime/timings'
 import { expect, onTestFinished, test } from 'vitest'
 import { openProxy } from '../support/proxy.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '@parley/server/db/client'
-import { KnownPresence } from '@parley/server/realtime/known-presence'
+import { KnownPresence } from '@parley/server/realtime/presence/known'
 import { expect, test } from 'vitest'
 import { quietTimings } from '../support/quiet.ts'
 import { until } from '../support/until.ts'

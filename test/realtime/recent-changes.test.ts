@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createMetrics } from '@parley/server/core/metrics'
-import { MissedCopies } from '@parley/server/realtime/missed-copies'
+import { MissedCopies } from '@parley/server/realtime/fanout/missed-copies'
 import { selectRemoved, selectUnreadChanges } from '@parley/server/realtime/queries'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER, quietTimings } from '../support/quiet.ts'

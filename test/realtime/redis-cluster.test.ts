@@ -1,5 +1,5 @@
 import { topics } from '@parley/contract'
-import { createRedisBroker } from '@parley/server/realtime/redis-broker'
+import { createRedisBroker } from '@parley/server/realtime/broker/redis-broker'
 import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedisCluster } from '../support/redis.ts'

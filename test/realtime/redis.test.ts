@@ -1,6 +1,6 @@
 import { createRateLimits } from '@parley/server/http/rate-limits'
 import { createSharedWindows } from '@parley/server/http/shared-windows'
-import { createRedisBroker } from '@parley/server/realtime/redis-broker'
+import { createRedisBroker } from '@parley/server/realtime/broker/redis-broker'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedis } from '../support/redis.ts'

@@ -1,4 +1,4 @@
-import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
+import { createPostgresBroker } from '@parley/server/realtime/broker/postgres-broker'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { silentAt } from '../support/silent-line.ts'
 import { until } from '../support/until.ts'

@@ -1,7 +1,7 @@
 import type { Envelope } from '@parley/contract'
 import { topics } from '@parley/contract'
 import { Sessions } from '@parley/server/realtime/sessions'
-import { UnreadNotifier } from '@parley/server/realtime/unread'
+import { UnreadNotifier } from '@parley/server/realtime/unread/index'
 import { expect, onTestFinished, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
 import { until } from '../support/until.ts'

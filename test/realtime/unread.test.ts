@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createPostgresBroker } from '@parley/server/realtime/postgres-broker'
-import { selectCountsOfChannels } from '@parley/server/realtime/unread-counts'
+import { createPostgresBroker } from '@parley/server/realtime/broker/postgres-broker'
+import { selectCountsOfChannels } from '@parley/server/realtime/unread/counts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { whileRowLocked, withoutCleanup } from '../support/locks.ts'
 import type { TopicListener } from '../support/realtime.ts'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { topics } from '@parley/contract'
-import { UserSockets } from '@parley/server/realtime/user-sockets'
+import { UserSockets } from '@parley/server/realtime/sockets/user-sockets'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { RawSocket } from '../support/socket.ts'

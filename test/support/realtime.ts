@@ -1,5 +1,5 @@
 import { type Envelope, streamPaths } from '@parley/contract'
-import type { TransportName } from '@parley/server/realtime/transport'
+import type { TransportName } from '@parley/server/realtime/sockets/transport'
 import { Centrifuge, type PublicationContext, type Subscription } from 'centrifuge'
 import { Centrifuge as CentrifugeProtobuf } from 'centrifuge/build/protobuf'
 import { WebSocket } from 'ws'

@@ -1,9 +1,9 @@
 import { limits } from '@parley/contract'
 import { AdmissionError } from '../../core/admission.ts'
-import { identify, nameRefused } from '../counted-socket.ts'
 import type { ClientCommand, CommandOf } from '../protocol/codec.ts'
 import { closings, errors, type ProtocolError } from '../protocol/codes.ts'
-import type { Subscribed } from '../subscribed.ts'
+import { identify, nameRefused } from '../sockets/counted-socket.ts'
+import type { Subscribed } from '../topic/subscribed.ts'
 import type { Connection } from './index.ts'
 import { presence } from './presence.ts'
 

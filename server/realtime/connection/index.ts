@@ -13,10 +13,10 @@ import {
 } from '../protocol/codes.ts'
 import type { OutgoingPublication } from '../publication.ts'
 import type { Session } from '../sessions.ts'
+import type { Transport } from '../sockets/transport.ts'
+import type { BufferedSocket, WriteBuffer } from '../sockets/write-buffer.ts'
 import { untilExpiry } from '../timings.ts'
-import type { EndReason, Subscription, TopicSubscriber } from '../topic.ts'
-import type { Transport } from '../transport.ts'
-import type { BufferedSocket, WriteBuffer } from '../write-buffer.ts'
+import type { EndReason, Subscription, TopicSubscriber } from '../topic/index.ts'
 import { FrameQueue } from './frame-queue.ts'
 import { Pings } from './pings.ts'
 

@@ -1,7 +1,7 @@
 import type { Codec } from '../protocol/codec.ts'
 import { type Closing, closings } from '../protocol/codes.ts'
+import type { Transport } from '../sockets/transport.ts'
 import type { Timings } from '../timings.ts'
-import type { Transport } from '../transport.ts'
 
 type Client = {
   readonly node: { timings: Pick<Timings, 'pingMs' | 'pongMs'> }

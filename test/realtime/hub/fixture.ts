@@ -6,7 +6,7 @@ import type { EventLog } from '@parley/server/realtime/event-log'
 import type { SubscribeGrant } from '@parley/server/realtime/grants'
 import { Hub } from '@parley/server/realtime/hub'
 import type { OutgoingPublication } from '@parley/server/realtime/publication'
-import type { TopicSubscriber } from '@parley/server/realtime/topic'
+import type { TopicSubscriber } from '@parley/server/realtime/topic/index'
 import { vi } from 'vitest'
 import { stoppedClock } from '../../support/scripted/time.ts'
 

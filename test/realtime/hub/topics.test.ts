@@ -1,6 +1,6 @@
 import { topics as topicNames } from '@parley/contract'
 import { createMetrics } from '@parley/server/core/metrics'
-import { Topics } from '@parley/server/realtime/topics'
+import { Topics } from '@parley/server/realtime/topic/topics'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import {

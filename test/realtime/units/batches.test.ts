@@ -1,6 +1,6 @@
 import { coalesce } from '@parley/server/realtime/coalesce'
 import { json } from '@parley/server/realtime/protocol/json'
-import { WriteBuffer } from '@parley/server/realtime/write-buffer'
+import { WriteBuffer } from '@parley/server/realtime/sockets/write-buffer'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { patient } from '../../support/until.ts'
 

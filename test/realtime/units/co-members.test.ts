@@ -1,6 +1,6 @@
 import type { UserRef } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
-import { createCoMembers } from '@parley/server/realtime/co-members'
+import { createCoMembers } from '@parley/server/realtime/fanout/co-members'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { appId, pass, stopTimers } from '../hub/fixture.ts'

@@ -1,5 +1,5 @@
-import { fanoutNotes, fanoutsIn, type NodeFanout } from '@parley/server/realtime/fanout-notes'
-import { countsNotes } from '@parley/server/realtime/received-counts'
+import { fanoutNotes, fanoutsIn, type NodeFanout } from '@parley/server/realtime/fanout/notes'
+import { countsNotes } from '@parley/server/realtime/unread/received-counts'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { appId } from '../hub/fixture.ts'

@@ -1,5 +1,5 @@
-import type { Announcer } from '@parley/server/realtime/broker'
-import { FanoutOrder } from '@parley/server/realtime/fanout-order'
+import type { Announcer } from '@parley/server/realtime/broker/index'
+import { FanoutOrder } from '@parley/server/realtime/fanout/order'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { appId } from '../hub/fixture.ts'
 

@@ -2,9 +2,9 @@ import { limits } from '@parley/contract'
 import { createMetrics } from '@parley/server/core/metrics'
 import { CommandTurns } from '@parley/server/realtime/connection/command-turns'
 import { FrameQueue } from '@parley/server/realtime/connection/frame-queue'
-import { EventMemory } from '@parley/server/realtime/event-memory'
 import { json } from '@parley/server/realtime/protocol/json'
-import { TrpcFrames } from '@parley/server/realtime/trpc-frames'
+import { EventMemory } from '@parley/server/realtime/topic/event-memory'
+import { TrpcFrames } from '@parley/server/realtime/trpc/frames'
 import { expect, onTestFinished, test, vi } from 'vitest'
 
 /** Counted bytes of sockets and topics are given back: both may live for weeks. */

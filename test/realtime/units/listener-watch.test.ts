@@ -1,4 +1,4 @@
-import { createListenerWatch } from '@parley/server/realtime/listener-watch'
+import { createListenerWatch } from '@parley/server/realtime/broker/listener-watch'
 import { expect, test } from 'vitest'
 import { stoppedClock } from '../../support/scripted/time.ts'
 

@@ -1,6 +1,6 @@
 import { createMetrics } from '@parley/server/core/metrics'
 import type { Db } from '@parley/server/db/client'
-import { MissedCopies } from '@parley/server/realtime/missed-copies'
+import { MissedCopies } from '@parley/server/realtime/fanout/missed-copies'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { chat } from '../hub/fixture.ts'

@@ -1,4 +1,4 @@
-import { createNoteCounts } from '@parley/server/realtime/note-counts'
+import { createNoteCounts } from '@parley/server/realtime/broker/note-counts'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 
 const SILENT_MS = 1_000

@@ -1,4 +1,4 @@
-import { NoteAssembler, piecesOf } from '@parley/server/realtime/note-pieces'
+import { NoteAssembler, piecesOf } from '@parley/server/realtime/broker/note-pieces'
 import { expect, test } from 'vitest'
 
 test('a note whose first pieces were lost is dropped, and the next ones arrive', () => {

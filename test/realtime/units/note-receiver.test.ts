@@ -1,6 +1,6 @@
-import type { NodeNote } from '@parley/server/realtime/broker'
-import { createNoteCounts } from '@parley/server/realtime/note-counts'
-import { createNoteReceiver } from '@parley/server/realtime/note-receiver'
+import type { NodeNote } from '@parley/server/realtime/broker/index'
+import { createNoteCounts } from '@parley/server/realtime/broker/note-counts'
+import { createNoteReceiver } from '@parley/server/realtime/broker/note-receiver'
 import { expect, test } from 'vitest'
 
 test.each(['counts', 'fanout'])('a note of the kind %s is read by its node alone', (kind) => {

@@ -1,4 +1,4 @@
-import { createNoteSender } from '@parley/server/realtime/note-sender'
+import { createNoteSender } from '@parley/server/realtime/broker/note-sender'
 import { expect, test } from 'vitest'
 import { pass, stopTimers } from '../hub/fixture.ts'
 import { eventOf } from './fixture.ts'

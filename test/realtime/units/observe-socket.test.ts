@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { createMetrics } from '@parley/server/core/metrics'
-import type { CountedSocket } from '@parley/server/realtime/counted-socket'
-import { observeSocket } from '@parley/server/realtime/observe-socket'
+import type { CountedSocket } from '@parley/server/realtime/sockets/counted-socket'
+import { observeSocket } from '@parley/server/realtime/sockets/observe-socket'
 import { expect, test } from 'vitest'
 import { sample } from '../../support/scrape.ts'
 

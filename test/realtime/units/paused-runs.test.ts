@@ -1,4 +1,4 @@
-import { PausedRuns } from '@parley/server/realtime/paused-runs'
+import { PausedRuns } from '@parley/server/realtime/unread/paused-runs'
 import { expect, test } from 'vitest'
 import { stoppedClock } from '../../support/scripted/time.ts'
 

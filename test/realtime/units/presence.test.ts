@@ -1,6 +1,6 @@
 import { userKey } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
-import { PresenceTracker } from '@parley/server/realtime/presence'
+import { PresenceTracker } from '@parley/server/realtime/presence/index'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import { expect, test } from 'vitest'
 import { stoppedClock } from '../../support/scripted/time.ts'

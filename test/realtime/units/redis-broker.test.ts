@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { RedisConnection } from '@parley/server/core/redis'
-import { createRedisBroker } from '@parley/server/realtime/redis-broker'
+import { createRedisBroker } from '@parley/server/realtime/broker/redis-broker'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { quiet } from '../../support/scripted/index.ts'

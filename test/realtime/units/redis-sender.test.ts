@@ -1,4 +1,4 @@
-import { createRedisSender } from '@parley/server/realtime/redis-sender'
+import { createRedisSender } from '@parley/server/realtime/broker/redis-sender'
 import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { eventOf } from './fixture.ts'

@@ -1,4 +1,4 @@
-import { tagOfEachServer } from '@parley/server/realtime/redis-shards'
+import { tagOfEachServer } from '@parley/server/realtime/broker/redis-shards'
 import { expect, test } from 'vitest'
 
 /** A cluster in which each slot has a server of its own. */

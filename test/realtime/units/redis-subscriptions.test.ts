@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { RedisConnection } from '@parley/server/core/redis'
-import { createRedisSubscriptions } from '@parley/server/realtime/redis-subscriptions'
+import { createRedisSubscriptions } from '@parley/server/realtime/broker/redis-subscriptions'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { quiet } from '../../support/scripted/index.ts'

@@ -1,5 +1,5 @@
 import { createMetrics } from '@parley/server/core/metrics'
-import { SendMemory } from '@parley/server/realtime/send-memory'
+import { SendMemory } from '@parley/server/realtime/sockets/send-memory'
 import { expect, test } from 'vitest'
 import type { WebSocket } from 'ws'
 

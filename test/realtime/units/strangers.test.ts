@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { limits } from '@parley/contract'
-import { CountedSocket, identify } from '@parley/server/realtime/counted-socket'
 import { jsonLines } from '@parley/server/realtime/protocol/json'
-import { Strangers } from '@parley/server/realtime/strangers'
-import { StreamSocket } from '@parley/server/realtime/stream-socket'
+import { CountedSocket, identify } from '@parley/server/realtime/sockets/counted-socket'
+import { Strangers } from '@parley/server/realtime/sockets/strangers'
+import { StreamSocket } from '@parley/server/realtime/sockets/stream-socket'
 import { expect, test, vi } from 'vitest'
 
 const { strangersBytes, frameBytes } = limits.realtime

@@ -1,4 +1,4 @@
-import type { SurveyNote } from '@parley/server/realtime/broker'
+import type { SurveyNote } from '@parley/server/realtime/broker/index'
 import { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
 import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'

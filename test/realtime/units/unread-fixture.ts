@@ -1,9 +1,9 @@
 import type { Envelope } from '@parley/contract'
 import { type Db, DeadlineError } from '@parley/server/db/client'
-import type { CountsNote } from '@parley/server/realtime/broker'
+import type { CountsNote } from '@parley/server/realtime/broker/index'
 import { type Session, Sessions } from '@parley/server/realtime/sessions'
-import { UnreadNotifier } from '@parley/server/realtime/unread'
-import type { ConnectedCount } from '@parley/server/realtime/unread-counts'
+import type { ConnectedCount } from '@parley/server/realtime/unread/counts'
+import { UnreadNotifier } from '@parley/server/realtime/unread/index'
 import { appId, pass, stopTimers } from '../hub/fixture.ts'
 
 export const PAUSE_MS = 250

@@ -1,4 +1,4 @@
-import type { CountsNote } from '@parley/server/realtime/broker'
+import type { CountsNote } from '@parley/server/realtime/broker/index'
 import { expect, test } from 'vitest'
 import { appId, pass } from '../hub/fixture.ts'
 import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'

@@ -1,4 +1,4 @@
-import { UnreadCache } from '@parley/server/realtime/unread-cache'
+import { UnreadCache } from '@parley/server/realtime/unread/cache'
 import { expect, test } from 'vitest'
 import { appId, pass } from '../hub/fixture.ts'
 import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'

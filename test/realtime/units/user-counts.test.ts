@@ -1,7 +1,7 @@
-import { ReceivedCounts } from '@parley/server/realtime/received-counts'
 import { Sessions } from '@parley/server/realtime/sessions'
-import { UnreadCache } from '@parley/server/realtime/unread-cache'
-import { UserCounts } from '@parley/server/realtime/user-counts'
+import { UnreadCache } from '@parley/server/realtime/unread/cache'
+import { ReceivedCounts } from '@parley/server/realtime/unread/received-counts'
+import { UserCounts } from '@parley/server/realtime/unread/user-counts'
 import { expect, test } from 'vitest'
 import { ana } from './fixture.ts'
 

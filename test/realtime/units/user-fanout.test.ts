@@ -1,4 +1,4 @@
-import { fanoutsIn } from '@parley/server/realtime/fanout-notes'
+import { fanoutsIn } from '@parley/server/realtime/fanout/notes'
 import { expect, test, vi } from 'vitest'
 import { patient } from '../../support/until.ts'
 import { appId, chat } from '../hub/fixture.ts'
