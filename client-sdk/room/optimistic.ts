@@ -93,9 +93,8 @@ export function withoutConfirmed(
     .map((update) => {
       const message = messages.get(update.messageId)
       // One that is not loaded may be on its way, as after a reload, until the call has succeeded.
-      return !update.wasReflected && (message ? update.isReflectedIn(message) : update.hasResponse)
-        ? { ...update, wasReflected: true }
-        : update
+      const isReflected = message ? update.isReflectedIn(message) : update.hasResponse
+      return isReflected && !update.wasReflected ? { ...update, wasReflected: true } : update
     })
     .filter(({ hasResponse, wasReflected }) => !(hasResponse && wasReflected))
   return keepIfEqual(updates, pending)

@@ -124,7 +124,8 @@ export async function loadBeyond(api: UserApi, { state, channelId, timeline, dir
     const known = upsertMessages(state, messages)
     if (!window || edgeOf(window) !== edgeOf(asked)) return known
     const end = isOlder ? 0 : Number.POSITIVE_INFINITY
-    const edge = hasMore ? (messages.at(isOlder ? 0 : -1)?.seq ?? edgeOf(window)) : end
+    const last = messages.at(isOlder ? 0 : -1)
+    const edge = hasMore ? (last?.seq ?? edgeOf(window)) : end
     return withWindow(known, timeline, { ...window, [isOlder ? 'from' : 'to']: edge })
   }
 }

@@ -119,10 +119,9 @@ export class EventBuffer {
   async write(tx: Tx): Promise<StoredEvent[]> {
     const jobs = this.#jobs.length > 0 ? this.#writeJobs(tx) : undefined
     const hasChannels = this.#counters.size > 0
+    const staged = jobs ? tx`, staged as (${jobs})` : nothing(tx)
     const [, , userRows] = await pipelined([
-      hasChannels
-        ? this.#writeChannelEvents(tx, jobs ? tx`, staged as (${jobs})` : nothing(tx))
-        : undefined,
+      hasChannels ? this.#writeChannelEvents(tx, staged) : undefined,
       hasChannels ? undefined : jobs,
       this.#userEvents.length > 0 ? this.#writeUserEvents(tx) : [],
     ])

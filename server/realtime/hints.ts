@@ -32,10 +32,10 @@ function hintedChangeOf({ type, payload }: StoredEvent): HintedChange | undefine
 export const announced = (
   { change, ...hint }: EventHint,
   { userFanout }: Pick<Consequences, 'userFanout'>,
-): EventHint =>
-  change?.type === 'channel.updated'
-    ? { ...hint, change: userFanout.announced(change) }
-    : { ...hint, ...(change ? { change } : {}) }
+): EventHint => {
+  if (change?.type === 'channel.updated') return { ...hint, change: userFanout.announced(change) }
+  return { ...hint, ...(change && { change }) }
+}
 
 /**
  * The hint for other nodes. A change that this node counts for all is left out: then the hint goes

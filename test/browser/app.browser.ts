@@ -160,9 +160,9 @@ const types: Record<string, string> = {
 /** The file of a page: of the build, or for the page without one, as it is. */
 function fileOf(pathname: string) {
   if (pathname === '/plain.html') return pathname
-  return pathname.startsWith('/client/')
-    ? pathname.replace('/client', 'node_modules/@parley/client/dist/browser')
-    : join('dist', pathname === '/' ? 'index.html' : pathname)
+  if (pathname.startsWith('/client/'))
+    return pathname.replace('/client', 'node_modules/@parley/client/dist/browser')
+  return join('dist', pathname === '/' ? 'index.html' : pathname)
 }
 
 /** The files that were built, and tokens. */

@@ -13,9 +13,9 @@ type Step = { count: number; refusals: Refusal[] }
 
 const stepOf = (marks: StoredMark[], reason: string): Step => ({
   count: marks.length,
-  refusals: marks.flatMap(({ line, isStored, isGone }) =>
-    isStored ? [] : { line, reason: isGone ? GONE : reason },
-  ),
+  refusals: marks
+    .filter(({ isStored }) => !isStored)
+    .map(({ line, isGone }) => ({ line, reason: isGone ? GONE : reason })),
 })
 const GONE = 'messageId: the message or the user was deleted during the import'
 
