@@ -132,6 +132,21 @@ test('the examples of errors are valid and listed under the status of their code
     expect(errorStatus[ErrorBody.parse(value).error.code]).toBe(Number(status))
 })
 
+test('operations of users list the refusal of a key whose scopes do not allow them', async () => {
+  const { operator, appId, url } = production()
+  const { apiKey } = await operator.apps.createKey({ appId, name: 'mint', scopes: ['mint'] })
+  const refused = await fetch(`${url}/api/channels`, {
+    headers: { 'x-api-key': apiKey, 'x-user-id': 'ana' },
+  })
+  expect(await refused.json()).toMatchObject({ error: { code: 'FORBIDDEN' } })
+  for (const [, op] of operations.filter(([, { auth }]) => auth === 'user')) {
+    const { 403: listed = { content: { 'application/json': { schema: {} } } } } =
+      describedAt(op).responses
+    const { examples } = resolve(listed).content['application/json']
+    expect(Object.keys(examples ?? {})).toEqual(expect.arrayContaining(['FORBIDDEN']))
+  }
+})
+
 /** The credentials of a user: a bearer token, or a backend that acts as them. */
 const asUser = [{ bearer: [] }, { apiKey: [], userId: [] }]
 

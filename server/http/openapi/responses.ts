@@ -125,7 +125,8 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   none: [],
   admin: ['UNAUTHORIZED'],
   key: ['UNAUTHORIZED', 'FORBIDDEN', 'APP_DISABLED'],
-  user: ['UNAUTHORIZED', 'INVALID_TOKEN', 'APP_DISABLED'],
+  // A key acts for a user only where its scopes allow it.
+  user: ['UNAUTHORIZED', 'INVALID_TOKEN', 'FORBIDDEN', 'APP_DISABLED'],
   userOrKey: ['UNAUTHORIZED', 'INVALID_TOKEN', 'FORBIDDEN', 'APP_DISABLED'],
 }
 
