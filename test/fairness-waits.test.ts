@@ -1,11 +1,14 @@
+import type { Tx } from '@parley/server/db/client'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
-import { whileLocked, withoutCleanup } from './support/locks.ts'
+import { whileLocked, whileRowLocked, withoutCleanup } from './support/locks.ts'
+import { RawSocket, useSockets } from './support/socket.ts'
 import { patient } from './support/until.ts'
 import { type User, useWorld } from './support/world.ts'
 
 // An app uses two of these connections at most, and a user one.
 const world = useWorld({ poolSize: 4 })
+const terminatedLater = useSockets()
 let ana: User
 let ben: User
 beforeAll(async () => {
@@ -22,6 +25,16 @@ const queued = (count: number) =>
     const { values } = await world().metrics.callsWaiting.get()
     expect(values[0]?.value).toBe(count)
   }, patient)
+/** How many copies of channel events are being made. */
+const copying = async () => {
+  const waiting = await world().db`
+    select
+    from pg_stat_activity
+    where datname = current_database()
+      and wait_event = 'relation'
+      and query like '%recipients.user_ids%'`
+  return waiting.length
+}
 /** Promises that are waited for after the lock is gone. */
 const later = <T>(...promises: Promise<T>[]) => ({ promises })
 
@@ -43,6 +56,20 @@ test('messages to a locked channel do not wait behind calls of their first autho
     return later(stuck)
   })
   await Promise.all(promises)
+})
+
+test('copies of changed channels, however many, leave other apps the database', async () => {
+  const channelIds = await Promise.all(upTo(4).map(() => createChannel()))
+  await terminatedLater(RawSocket.connect(world(), ana))
+  const eve = await world().user('eve', {}, await world().stranger())
+  // Copies read who is connected; the calls themselves do not.
+  const lock = (sql: Tx) => sql`lock table connections in access exclusive mode`
+  await whileRowLocked(world(), lock, async () => {
+    for (const channelId of channelIds) await ana.channels.update({ channelId, name: 'Renamed' })
+    await vi.waitFor(async () => expect(await copying()).toBeGreaterThan(0), patient)
+    await eve.channels.list()
+    expect(await copying()).toBe(1)
+  })
 })
 
 test('new tokens that wait for the erasure of an earlier user leave others half', async () => {

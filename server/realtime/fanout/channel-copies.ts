@@ -7,11 +7,14 @@ import { type Db, isDatabaseUnavailable, isStatementTimeout, type Tx } from '../
 import { ofCrowded, onNode, sizeOf } from '../../features/connected.ts'
 import type { Fanout } from '../broker/index.ts'
 import { inPieces } from '../chunks.ts'
+import { coalesce } from '../coalesce.ts'
 import { eventOf, type Publication } from '../publication.ts'
 import { type Connected, nodesOf } from './reach.ts'
 
 /** The least pause between two copies to the many members of a large channel. */
 const COPIES_PAUSE_MS = 1_000
+/** How many changed channels one statement reads, of any size. */
+const CHANGED_PER_STATEMENT = 20
 /** How many missed channels one statement reads, and about how many members. */
 const CHANNELS_PER_STATEMENT = 100
 const MEMBERS_PER_STATEMENT = 10_000
@@ -55,11 +58,14 @@ export function createChannelCopies({ db, nodeId, send, onFailure }: CopiesOptio
     send({ appId, event: eventOf(first), subject: topic, offset }, users)
     return users.length
   }
+  /** One statement at a time for the channels of an app: its users may change many at once. */
+  const sendInTurn = coalesce(sendCopies, {
+    maxBatch: CHANGED_PER_STATEMENT,
+    groupOf: ({ topic }) => parseTopic(topic)?.appId ?? '',
+  })
   /** Returns whether the channel has many members who are connected. */
-  const copy = async (event: ChannelEventRef) => {
-    const [connected = 0] = await sendCopies([event])
-    return connected > limits.largeChannelMembers
-  }
+  const copy = async (event: ChannelEventRef) =>
+    (await sendInTurn(event)) > limits.largeChannelMembers
   const copyInTurn = async (topic: string, offset: number) => {
     const turn = turns.get(topic) ?? { copied: 0, begun: 0, newest: 0, isTaken: false }
     turn.newest = Math.max(turn.newest, offset)
