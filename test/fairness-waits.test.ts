@@ -1,3 +1,4 @@
+import { topics } from '@parley/contract'
 import type { Tx } from '@parley/server/db/client'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
@@ -56,6 +57,26 @@ test('messages to a locked channel do not wait behind calls of their first autho
     return later(stuck)
   })
   await Promise.all(promises)
+})
+
+test('a history that waits for its turn has nothing from after its right was checked', async () => {
+  const { id: held } = await ben.channels.create({ type: 'group', name: 'Own' })
+  const common = await createChannel('ben')
+  const raw = await terminatedLater(RawSocket.connect(world(), ben))
+  const { promises } = await whileLocked(world(), held, async (locked) => {
+    // This call takes the only place of the user.
+    const stuck = ben.channels.update({ channelId: held, name: 'Renamed' })
+    await locked(1)
+    raw.send({ id: 2, history: { channel: topics.channel(world().appId, common), limit: -1 } })
+    await queued(1)
+    await ana.members.remove({ channelId: common, userId: 'ben' })
+    await ana.messages.send({ channelId: common, text: 'among us' })
+    return later(stuck)
+  })
+  await Promise.all(promises)
+  const { history } = await raw.reply(2)
+  expect(JSON.stringify(history.publications)).not.toContain('among us')
+  expect(history.publications.at(-1).offset).toBe(history.offset)
 })
 
 test('copies of changed channels, however many, leave other apps the database', async () => {

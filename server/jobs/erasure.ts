@@ -77,6 +77,9 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
   await context.attempt(() => removeTextsOf(context, appId))
   // Leaves out users who are not fully erased: only their memberships may be gone.
   const erased = await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
+  // The next user of an id must not get the events of its topic that servers keep in memory.
+  for (const userId of userIds)
+    context.publisher.broadcast({ kind: 'rewritten', topic: topics.user(appId, userId) })
   if (erased === userIds.length) context.positions.walks.delete(appId)
 }
 

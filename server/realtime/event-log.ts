@@ -182,9 +182,10 @@ function selectAdvanced(db: Tx, offsets: TopicOffset[]) {
  * A range of a topic's history; a negative `limit` means everything that is kept. Beyond the bytes
  * of an answer the history ends: the client asks again, from its last event on.
  */
-type HistoryRange = { after: number | null; isReverse: boolean; limit: number }
+type HistoryRange = { after: number | null; upTo: number; isReverse: boolean; limit: number }
 
-async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }: HistoryRange) {
+async function selectHistory(db: Tx, topic: string, range: HistoryRange) {
+  const { upTo, isReverse, limit } = range
   const most = limits.realtime.recoverable
   const direction = isReverse ? db`desc` : db`asc`
   const publications = await db<DurablePublication[]>`
@@ -201,7 +202,8 @@ async function selectHistory(db: Tx, topic: string, { after, isReverse, limit }:
         from events e
         ${joinRemoval(db)}
         where e.topic = ${topic}
-          and ${beyond(db, { after, isReverse })}
+          and e."offset" <= ${upTo}
+          and ${beyond(db, range)}
         order by e."offset" ${direction}
         limit ${limit < 0 ? most : Math.min(limit, most)}
       ) page

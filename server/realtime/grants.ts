@@ -103,7 +103,7 @@ function selectRows(db: Tx, frames: SubscribeRequest[][]) {
           when given.channel_id is null then coalesce(us.last_offset, 0)
           else c.rev
         end as last_offset,
-        case when given.channel_id is null or ${mayReadRow(db)} then given.since end as since
+        case when given.channel_id is null or ${mayReadRow(db)} then given.since end as asked
       from unnest(
         ${topics}::text[], ${channelIds}::uuid[],
         ${appIds}::uuid[], ${userIds}::text[],
@@ -124,7 +124,12 @@ function selectRows(db: Tx, frames: SubscribeRequest[][]) {
       select
         *,
         sum(greatest(last_offset - since, 0)) over (partition by frame order by index) as missing
-      from located
+      from (
+        select
+          *,
+          case when last_offset - asked <= ${limits.realtime.recoverable} then asked end as since
+        from located
+      ) recoverable
     ),
     bounded as (
       select

@@ -51,6 +51,21 @@ test('a client that reconnects gets no name of a direct message that was purged'
     await expect.poll(() => recovered(node, 1), { timeout: 10_000 }).not.toContain(NAME)
 })
 
+test('the next user of an id recovers nothing that the deleted one was told', async () => {
+  const eli = await world().user('eli')
+  const fay = await world().user('fay')
+  const channel = topics.user(world().appId, 'eli')
+  const { followers } = await follow(eli, { nodes: [world()], topic: channel })
+  await fay.channels.create({ type: 'group', name: 'Secret plans', memberIds: ['eli'] })
+  for (const raw of followers) await raw.pushed(({ pub }) => pub?.data.type === 'channel.added')
+  await world().backend.users.delete({ userId: 'eli' })
+  const next = await terminatedLater(connectRaw(world(), await world().user('eli')))
+  const recover = { channel, recover: true, epoch: await currentEpoch(), offset: 0 }
+  const { subscribe } = await next.ask({ id: 2, subscribe: recover })
+  expect(subscribe.publications).toBeUndefined()
+  expect(subscribe.recovered).toBeUndefined()
+})
+
 type Followed = { nodes: World[]; topic: string }
 
 /** Keeps a topic in the memory of nodes, and asks one for what comes after an offset of it. */
@@ -58,10 +73,7 @@ async function follow(user: User, { nodes, topic }: Followed) {
   const connected = (node: World) => terminatedLater(connectRaw(node, user))
   const followers = await Promise.all(nodes.map(connected))
   for (const raw of followers) await raw.ask({ id: 2, subscribe: { channel: topic } })
-  const [{ epoch } = { epoch: '' }] = await world().db<{ epoch: string }[]>`
-    select value as epoch
-    from service
-    where key = 'epoch'`
+  const epoch = await currentEpoch()
   const recovered = async (node: World, offset: number) => {
     const raw = await connected(node)
     const recover = { channel: topic, recover: true, epoch, offset }
@@ -70,4 +82,12 @@ async function follow(user: User, { nodes, topic }: Followed) {
     return JSON.stringify(subscribe.publications)
   }
   return { followers, recovered }
+}
+
+async function currentEpoch() {
+  const [row] = await world().db<{ epoch: string }[]>`
+    select value as epoch
+    from service
+    where key = 'epoch'`
+  return row?.epoch ?? ''
 }

@@ -216,7 +216,8 @@ async function history(connection: Connection, command: CommandOf<'history'>) {
   const { epoch, lastOffset } = grant
   if (since && since.epoch !== '' && since.epoch !== epoch)
     return connection.replyError(command, errors.unrecoverablePosition)
-  const range = { after: since?.offset ?? null, isReverse: reverse, limit }
+  // Up to the position at which the right was read: the events are read later.
+  const range = { after: since?.offset ?? null, upTo: lastOffset, isReverse: reverse, limit }
   const read = () => connection.node.admit(connection, () => hub.log.history(channel, range))
   const publications = limit === 0 ? [] : await read()
   connection.reply({

@@ -9,7 +9,16 @@ import { useRecovery } from './fixture.ts'
 
 // Bare sockets answer no pings, and one does not even read.
 const world = useWorld({ timings: { pingMs: 1_000_000 } })
-const { ana, ben, connected, connectedBySocket, createLively, currentEpoch } = useRecovery(world)
+const {
+  ana,
+  ben,
+  connected,
+  connectedBySocket,
+  createLively,
+  createLong,
+  currentEpoch,
+  outcomeOf,
+} = useRecovery(world)
 
 describe('recovering a subscription', () => {
   test('a first subscribe returns the position and no history', async () => {
@@ -96,17 +105,7 @@ describe('recovering a subscription', () => {
   })
 
   test('a frame that missed too much recovers what fits, and subscribes to all', async () => {
-    const topics = await Promise.all(
-      [2000, 2000, 1000, 6].map(async (rev) => {
-        const { topic, id } = await createLively()
-        await world().db`
-          insert into events (topic, "offset", type, envelope)
-          select ${topic}, n, 'typing.stop', '{"type":"typing.stop","payload":{}}'
-          from generate_series(6, ${rev}::int) n`
-        await world().db`update channels set rev = ${rev} where id = ${id}`
-        return topic
-      }),
-    )
+    const topics = await Promise.all([2000, 2000, 1000, 6].map(createLong))
     const epoch = await currentEpoch()
     const greedy = await connected()
     greedy.send(
@@ -116,17 +115,25 @@ describe('recovering a subscription', () => {
       })),
     )
     const answers = await Promise.all(topics.map((_, index) => greedy.reply(index + 2)))
-    expect(
-      answers.map(({ subscribe }) => [
-        subscribe.recovered ?? false,
-        subscribe.publications?.length ?? 0,
-        subscribe.offset ?? 0,
-      ]),
-    ).toEqual([
+    expect(answers.map(outcomeOf)).toEqual([
       [true, 2000, 0],
       [true, 2000, 0],
       [true, 1000, 0],
       [false, 0, 6],
+    ])
+  })
+
+  test('a topic that missed too much takes nothing from the others of its frame', async () => {
+    const [long, short] = [await createLong(6006), await createLong(6)]
+    const epoch = await currentEpoch()
+    const raw = await connected()
+    const recover = (id: number, channel: string) => ({
+      ...{ id, subscribe: { channel, recover: true, epoch, offset: 5 } },
+    })
+    raw.send(recover(2, long), recover(3, short))
+    expect([await raw.reply(2), await raw.reply(3)].map(outcomeOf)).toEqual([
+      [false, 0, 6006],
+      [true, 1, 5],
     ])
   })
 
