@@ -170,6 +170,7 @@ function createParts({ timings, graceMs, ...options }: PartsOptions) {
   })
   const unread = new UnreadNotifier({
     ...local,
+    interest: broker,
     pauseMs: timings.unreadPauseMs,
     hasReceivers,
     send: broker.send,

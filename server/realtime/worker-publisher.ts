@@ -33,7 +33,11 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
     onProfileLost: () => {},
     onCopyLost: () => {},
   })
-  const unread = new UnreadNotifier({ ...options, pauseMs: timings.unreadPauseMs })
+  const unread = new UnreadNotifier({
+    ...options,
+    interest: broker,
+    pauseMs: timings.unreadPauseMs,
+  })
   const publisher: EventPublisher = {
     publish: (events) => {
       metrics.events.inc(events.length)

@@ -35,6 +35,7 @@ async function openNotifier(userIds: string[], failing: number[], error = outOfR
     nodeId: NODE,
     sessions,
     pauseMs: 0,
+    interest: { settled: () => undefined },
     hasReceivers: () => true,
     send: () => {},
     broadcast: (names, event) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type UserRef, userKey } from '../../core/user-ref.ts'
-import type { CountsNote } from '../broker/index.ts'
+import type { CountsNote, Interest } from '../broker/index.ts'
 import { type CountedEvent, changeOf, type DirtyChannels } from '../dirty-channels.ts'
 import type { UserFanoutOptions } from '../fanout/index.ts'
 import type { Reach } from '../fanout/reach.ts'
@@ -19,6 +19,7 @@ import { UnreadWork } from './work.ts'
 
 type UnreadOptions = UserFanoutOptions & {
   pauseMs: number
+  interest: Pick<Interest, 'settled'>
   /** Whether any user may be connected, here or elsewhere. */
   hasReceivers: () => boolean
   send: (note: CountsNote) => void

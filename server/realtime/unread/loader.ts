@@ -1,6 +1,7 @@
 import { type UserRef, userKey } from '../../core/user-ref.ts'
 import { type Db, isStatementTimeout } from '../../db/client.ts'
 import { withTimeLimit } from '../../db/time-limit.ts'
+import type { Interest } from '../broker/index.ts'
 import { inChunks } from '../chunks.ts'
 import type { UnreadCache } from './cache.ts'
 import { type CheckedCount, selectCountsOfUsers } from './counts.ts'
@@ -19,6 +20,7 @@ const MOST_TIMEOUTS = 2
 
 type LoaderOptions = {
   db: Db
+  interest: Pick<Interest, 'settled'>
   pauseMs: number
   cache: UnreadCache
   sender: UnreadSender
@@ -187,6 +189,8 @@ export class UnreadLoader {
   }
 
   async #readTogether({ users, readSince }: UsersToLoad, { onRead, withinMs }: LoadOptions) {
+    // What changes after the statement is announced to this node.
+    await this.options.interest.settled()
     const startedAt = performance.now()
     const readWithinSeconds = readSince === undefined ? 0 : (startedAt - readSince) / 1_000
     const rows = await this.options.db.use((db) =>

@@ -61,6 +61,8 @@ export function openNotifier(...rows: Row[]) {
       return database.keys.length
     },
     failure: undefined as Error | undefined,
+    /** Pending while the node may not hear of all its users yet. */
+    settled: undefined as Promise<void> | undefined,
     hasReceivers: true,
     /** How long a statement takes that works, by its keys, and one that does not, at most. */
     readMs: (_keys: string[]) => 0,
@@ -121,6 +123,7 @@ export function openNotifier(...rows: Row[]) {
     nodeId: 'node',
     sessions,
     pauseMs: PAUSE_MS,
+    interest: { settled: () => database.settled },
     hasReceivers: () => database.hasReceivers,
     send: (note) => void notes.push(note),
     broadcast: ([topic], { type, payload }: Envelope) => {

@@ -40,3 +40,22 @@ test('counts of users who have left this node are not read or sent', async () =>
   })
   expect([await news(), database.statements]).toEqual([[], 0])
 })
+
+test('counts are loaded once the node hears of what changes them', async () => {
+  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 1, 1))
+  let settle = () => {}
+  database.settled = new Promise((resolve) => {
+    settle = resolve
+  })
+  const change = { offset: 1, author: 'ana', isDeletion: false }
+  notifier.receive({
+    kind: 'counts',
+    node: 'node',
+    channels: [{ appId: user('ben').appId, channelId: 'two', ...change, users: [['ben', 1, 1]] }],
+  })
+  expect([await news(), database.statements]).toEqual([[], 0])
+  // Read through another node, before this one heard of the user.
+  database.rows.splice(0, 1, row('ben', 'one', 0))
+  settle()
+  expect(await news()).toEqual(['ben two 1', 'ben total 1'])
+})
