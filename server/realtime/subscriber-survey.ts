@@ -64,6 +64,7 @@ export class SubscriberSurvey {
   #ownClients(topic: string): Client[] {
     const subscriptions = [...(this.options.hub.topics.get(topic)?.subscriptions ?? [])]
     return subscriptions
+      .filter(({ isGranted }) => isGranted)
       .slice(0, MOST_CLIENTS)
       .map(({ subscriber: { id, userId } }) => ({ user: userId, client: id }))
   }

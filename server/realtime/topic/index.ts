@@ -217,6 +217,11 @@ export class Subscription {
     for (const outgoing of buffered) this.#deliver(outgoing)
   }
 
+  /** Whether its right was read, so that it receives what the topic delivers. */
+  get isGranted() {
+    return this.#buffered === null
+  }
+
   get isOver() {
     return !this.topic.has(this)
   }

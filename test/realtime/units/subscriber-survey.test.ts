@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { stoppedClock } from '../../support/scripted/time.ts'
 
-const ownSubscription = { subscriber: { id: 'own', userId: 'ana' } }
+const ownSubscription = { subscriber: { id: 'own', userId: 'ana' }, isGranted: true }
 
 /** A survey of a node with one subscription, beside this many other nodes. */
 function openSurvey(countOthers: () => Promise<number>, subscriptions = [ownSubscription]) {
@@ -84,4 +84,10 @@ test('a node lists a thousand subscriptions at most', async () => {
     upTo(1_001).map(() => ownSubscription),
   )
   expect(await many.survey.clientsOf('topic')).toHaveLength(1_000)
+})
+
+test('a subscription whose right was not read yet is not listed', async () => {
+  const pending = { subscriber: { id: 'pending', userId: 'eve' }, isGranted: false }
+  const { survey, idsOf } = openSurvey(async () => 0, [pending, ownSubscription])
+  expect(await idsOf(survey.clientsOf('topic'))).toEqual(['own'])
 })
