@@ -110,8 +110,7 @@ export class RoomStores {
     this.pins = this.#derive('pins', () => {
       const { state } = sync
       const me = currentUserId(context)
-      const messageOf = (id: string) => this.#message(id)
-      pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me, messageOf }))
+      pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me }))
       return { items: pins, ...sync.resources.get('pins') }
     })
     this.reads = this.#derive('reads', () => ({
