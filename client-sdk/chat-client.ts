@@ -71,7 +71,10 @@ export interface ChatClient {
   /** Whether a user is online. */
   presence(userId: string): Store<Presence>
 
-  /** Listens to events of one type, or with `*` to all. Returns the unsubscribe. */
+  /**
+   * Listens to events of one type, or with `*` to all. Events of a channel come while a list has
+   * loaded it or its room is watched. Returns the unsubscribe.
+   */
   on<Type extends keyof ChatEvents>(
     type: Type,
     listener: (event: ChatEvents[Type]) => void,

@@ -45,7 +45,10 @@ export class Connection {
   readonly #subscriptions: Subscriptions
   readonly #transports: Transports
   #session: Session | undefined
-  /** Settles the promise of `connect()`; undefined while no connection is wanted. */
+  /**
+   * Settles the promise of `connect()`: another one each time a live connection is lost. Undefined
+   * while no connection is wanted.
+   */
   #whenLive: Deferred<void> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   readonly #catchUpRetries = createRetries(() => void this.#catchUp())
@@ -148,6 +151,8 @@ export class Connection {
   }
 
   #abandonAttempt() {
+    const { status } = this.#store.getSnapshot()
+    if (this.#whenLive && status === 'live') this.#whenLive = createDeferred()
     this.#attempt += 1
     clearTimeout(this.#timer)
     this.#catchUpRetries.end()
@@ -222,9 +227,10 @@ export class Connection {
     // Parley knows each path that is asked here: otherwise the url is another server's.
     const isRetried = lastError && (lastError.retryable || [404, 405].includes(lastError.status))
     if (isRetried) this.#catchUpRetries.later(lastError)
+    // First: a listener may learn that the connection is lost.
+    if (!isRetried) this.#whenLive?.resolve()
     const status = isRetried ? 'catching-up' : 'live'
     this.#store.set({ status, reconnectInMs: null, lastError })
-    if (!isRetried) this.#whenLive?.resolve()
   }
 
   #reconnectLater(lastError: ChatError) {

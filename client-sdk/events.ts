@@ -25,10 +25,14 @@ type EventSource = {
   /** The event's position in its topic; absent for ephemeral events such as typing. */
   rev?: number | undefined
 }
-type EventsOf<Payloads> = {
-  [Type in keyof Payloads]: { type: Type; payload: Payloads[Type] } & EventSource
+type InChannel = {
+  /** The channel. */
+  channelId: string
 }
-type ServerEvents = EventsOf<Omit<ChannelEvents, keyof UserEvents>> &
+type EventsOf<Payloads, Source = EventSource> = {
+  [Type in keyof Payloads]: { type: Type; payload: Payloads[Type] } & Source
+}
+type ServerEvents = EventsOf<Omit<ChannelEvents, keyof UserEvents>, EventSource & InChannel> &
   EventsOf<Omit<UserEvents, keyof ChannelEvents>> &
   EventsOf<Pick<ChannelEvents, keyof ChannelEvents & keyof UserEvents>>
 

@@ -104,7 +104,8 @@ function updateOf(op: OutboxOperation, me: UserSummary): OptimisticUpdate | unde
     case 'react':
     case 'unreact': {
       const { messageId, emoji, type } = op
-      return optimistic.react(messageId, emoji, { isOn: type === 'react', me })
+      // As the server stores it.
+      return optimistic.react(messageId, emoji.normalize('NFC'), { isOn: type === 'react', me })
     }
     default:
       return undefined

@@ -3,7 +3,7 @@ import type { ChannelEvent } from '../events.ts'
 import { REACTION_USERS } from '../limits.ts'
 import { withEdit } from '../outbox/entry.ts'
 import type { MessageEdit } from '../storage.ts'
-import type { Reaction, UserSummary } from '../types.ts'
+import type { Message, Reaction, UserSummary } from '../types.ts'
 import type { ChatMessage } from './state.ts'
 
 /**
@@ -16,7 +16,7 @@ export type OptimisticUpdate = {
   /** The operation's, which identifies the update through its copies. */
   key?: string
   messageId: string
-  apply: (message: ChatMessage) => ChatMessage
+  apply: <Shown extends Message>(message: Shown) => Shown
   isReflectedIn: (message: ChatMessage) => boolean
   isReflectedBy: (event: ChannelEvent) => boolean
   hasResponse?: boolean
@@ -69,7 +69,7 @@ export const optimistic = {
   }),
 }
 
-const hasOwnReaction = ({ reactions }: ChatMessage, emoji: string) =>
+const hasOwnReaction = ({ reactions }: Message, emoji: string) =>
   reactions.some(({ type, own }) => own && type === emoji)
 
 function toggleReaction(reactions: readonly Reaction[], emoji: string, me: UserSummary) {
@@ -102,7 +102,7 @@ export function withoutConfirmed(
 
 /** A message with the updates that concern it; the same object until either changes. */
 export const withUpdates = /* @__PURE__ */ memoize(
-  (message: ChatMessage, updates: readonly OptimisticUpdate[]): ChatMessage =>
+  <Shown extends Message>(message: Shown, updates: readonly OptimisticUpdate[]): Shown =>
     updates
       // A change of a then unsent message has its key until the answer comes.
       .filter(({ messageId }) => messageId === message.id || messageId === message.clientId)

@@ -1,6 +1,7 @@
+import { keepIfEqual } from '../equality.ts'
 import type { Message, PinnedMessage } from '../types.ts'
-import type { OptimisticUpdate } from './optimistic.ts'
-import { type ChannelState, type ChatMessage, toChatMessage } from './state.ts'
+import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
+import { type ChannelState, toChatMessage } from './state.ts'
 
 type Pin = Pick<PinnedMessage, 'pinnedBy' | 'pinnedAt'>
 
@@ -46,28 +47,30 @@ type Shown = {
   state: ChannelState
   updates: readonly OptimisticUpdate[]
   me: string
-  /** A message with the updates. */
-  messageOf: (id: string) => ChatMessage | undefined
 }
 
 /**
- * The pins that the server lists, and before them those of the user that it does not list yet. The
- * latter were shown before, or are the effect of an update.
+ * The pins that the server lists, and before them those of the user that it does not list yet, all
+ * with the updates. The latter were shown before, or are the effect of an update.
  */
 export function shownPins(
   before: readonly PinnedMessage[],
-  { state, updates, me, messageOf }: Shown,
+  { state, updates, me }: Shown,
 ): readonly PinnedMessage[] {
   const pinnedAt = new Date().toISOString()
   const made = updates.flatMap(({ messageId }) => {
     const message = state.messages.get(messageId)
-    return message && !message.pinned ? { ...message, pinned: true, pinnedBy: me, pinnedAt } : []
+    return message && !message.pinned ? { ...message, pinnedBy: me, pinnedAt } : []
   })
   const unlisted = new Map([...made.reverse(), ...before].map((pin) => [pin.id, pin]))
   const listed = state.pins ?? []
   for (const { id } of listed) unlisted.delete(id)
-  return [
-    ...[...unlisted.values()].filter(({ id }) => messageOf(id)?.pinned),
-    ...listed.filter(({ id }) => messageOf(id)?.pinned !== false),
-  ]
+  const own = [...unlisted.values()].flatMap((pin) => {
+    const { pinnedBy, pinnedAt } = pin
+    const message = state.messages.get(pin.id)
+    return message ? keepIfEqual(pin, { ...withUpdates(message, updates), pinnedBy, pinnedAt }) : []
+  })
+  return [...own, ...listed.map((pin) => withUpdates(pin, updates))].filter(
+    ({ pinned, deletedAt }) => pinned && deletedAt === null,
+  )
 }

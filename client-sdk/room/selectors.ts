@@ -145,11 +145,15 @@ export function isAllRead(
   return isKnown && !record?.unreadCount && !newer.flat().some(isUnread)
 }
 
-/** The newest message that is known; undefined if none is, or newer ones are not loaded. */
+/**
+ * The newest message that is known; undefined if none is, or newer ones are not loaded. A list
+ * hears of more than a room that was left, or is shown from a snapshot.
+ */
 export function newestMessage(
   { messages, mainWindow }: ChannelState,
   record: Channel | undefined,
 ): Message | undefined {
-  const isLoaded = mainWindow?.to === Number.POSITIVE_INFINITY
-  return (isLoaded && messages.last) || record?.lastMessage || undefined
+  const loaded = mainWindow?.to === Number.POSITIVE_INFINITY ? messages.last : undefined
+  const listed = record?.lastMessage ?? undefined
+  return (loaded?.seq ?? 0) > (listed?.seq ?? 0) ? loaded : listed
 }

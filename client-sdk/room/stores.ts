@@ -104,19 +104,18 @@ export class RoomStores {
     this.messages = Object.assign(choose, all)
     this.members = this.#derive('members', () => ({
       items: sync.state.members ? membersOf(sync.state.members) : NO_ITEMS,
-      ...sync.resources.get('members'),
+      ...sync.resources.shown('members', sync.state.members),
     }))
     let pins: readonly PinnedMessage[] = NO_ITEMS
     this.pins = this.#derive('pins', () => {
       const { state } = sync
       const me = currentUserId(context)
-      const messageOf = (id: string) => this.#message(id)
-      pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me, messageOf }))
-      return { items: pins, ...sync.resources.get('pins') }
+      pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me }))
+      return { items: pins, ...sync.resources.shown('pins', state.pins) }
     })
     this.reads = this.#derive('reads', () => ({
       byUser: sync.state.reads ?? NO_READS,
-      ...sync.resources.get('reads'),
+      ...sync.resources.shown('reads', sync.state.reads),
     }))
     this.typing = this.#derive(undefined, () => ({
       items: sync.state.typing,

@@ -42,6 +42,7 @@ export async function main(url: string, wsUrl: string, apiKey: string) {
   chat.on('*', (event) => {
     if (event.type === 'reaction.added') received.push(event.payload.reaction.type)
   })
+  chat.on('message.new', (event) => chat.channel(event.channelId))
   const { sent } = room.send({ text: 'one' })
   const message = await sent
   await until(room.messages, ({ items }) => items[0]?.status === 'sent')

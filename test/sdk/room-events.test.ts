@@ -5,6 +5,7 @@ import {
   withUserProfile,
 } from '@parley/client/internal/channels/reducer'
 import type { ChannelEvent } from '@parley/client/internal/events'
+import { optimistic } from '@parley/client/internal/room/optimistic'
 import { shownPins, updatePins } from '@parley/client/internal/room/pins'
 import { applyProfiles, profilesOf } from '@parley/client/internal/room/profiles'
 import { applyEvent, upsertMessages } from '@parley/client/internal/room/reducer'
@@ -121,7 +122,7 @@ test('a message that the user has just unpinned is no longer listed', () => {
   const pin = { ...message, pinnedBy: 'ana', pinnedAt: timeOf(1) }
   const state = { ...known(), pins: [pin] }
   const shownAs = (pinned: boolean) =>
-    shownPins([], { state, updates: [], me: 'me', messageOf: () => ({ ...message, pinned }) })
+    shownPins([], { state, updates: [optimistic.pin(message.id, pinned)], me: 'me' })
   expect(shownAs(true)).toEqual([pin])
   expect(shownAs(false)).toEqual([])
 })

@@ -82,3 +82,14 @@ test('the client has the types of the contract: arguments, results, events and e
   const differences: Record<Differences, never> = {}
   expect(differences).toEqual({})
 })
+
+type OfChannels = Exclude<keyof client.ChannelEvents, keyof client.UserEvents>
+type WithoutChannel = {
+  [Type in OfChannels]: Unless<IsSame<client.ChatEvents[Type]['channelId'], string>, Type>
+}[OfChannels]
+
+test('an event that only channels have says of which channel it is', () => {
+  // Another type is a compile error here that names it.
+  const without: Record<WithoutChannel, never> = {}
+  expect(without).toEqual({})
+})
