@@ -70,18 +70,19 @@ function newAsker() {
     log: { warn: (facts, message) => lines.push({ ...facts, message }) },
   })
   const hook = { url: receiver.url, timeoutMs: 60_000, secrets: [`whsec_${btoa('x'.repeat(24))}`] }
-  const question = (appId: string) => ({
+  const question = (appId: string, userId: string) => ({
     type: 'message.before_send' as const,
     timestamp: new Date().toISOString(),
     appId,
-    data: { channelId: crypto.randomUUID(), userId: 'ana', text: 'Hello', attachments: [] },
+    data: { channelId: crypto.randomUUID(), userId, text: 'Hello', attachments: [] },
   })
   const countOf = async (outcome: string) =>
     (await metrics.beforeSend.get()).values.find(({ labels }) => labels.outcome === outcome)
       ?.value ?? 0
-  const askFor = (appId: string, onError: 'allow' | 'deny' = 'deny') =>
-    ask({ ...hook, onError }, question(appId))
-  return { askFor, lines, countOf }
+  const refused = async () => (await metrics.callsRefused.get()).values
+  const askFor = (appId: string, onError: 'allow' | 'deny' = 'deny', userId = 'ana') =>
+    ask({ ...hook, onError }, question(appId, userId))
+  return { askFor, lines, countOf, refused }
 }
 
 test('an edit is screened as the message after it, and stored as the hook changes it', async () => {
@@ -229,15 +230,20 @@ test('a hook that fails is logged once until it works again, and each verdict co
 
 test('the messages that wait for a hook are limited per app, and delay no other app', async () => {
   const { receiver } = current()
-  const { askFor, lines } = newAsker()
+  const { askFor, lines, countOf, refused } = newAsker()
   const held: (() => void)[] = []
   receiver.answerWith((response) => held.push(() => allow(response)))
-  const { atOnce } = limits.beforeSend
-  const waiting = Array.from({ length: atOnce }, () => askFor('busy'))
+  const { atOnce, atOnceOfUser } = limits.beforeSend
+  const userAt = (n: number) => `user-${Math.floor(n / atOnceOfUser)}`
+  const waiting = Array.from({ length: atOnce }, (_, n) => askFor('busy', 'deny', userAt(n)))
   await until(() => held.length === atOnce)
-  expect(await askFor('busy')).toMatchObject({ action: 'refuse' })
-  expect(await askFor('busy', 'allow')).toEqual({ action: 'allow' })
-  expect(lines).toMatchObject([{ app: 'busy', error: 'too many concurrent calls to the hook' }])
+  for (const onError of ['deny', 'allow'] as const)
+    await expect(askFor('busy', onError)).rejects.toMatchObject({
+      ...{ code: 'UNAVAILABLE', retryAfterSeconds: 1 },
+    })
+  // They are no failures of the hook.
+  expect([lines, await countOf('error')]).toEqual([[], 0])
+  expect(await refused()).toMatchObject([{ labels: { reason: 'full' }, value: 2 }])
   const other = askFor('quiet')
   await until(() => held.length === atOnce + 1)
   for (const release of held) release()

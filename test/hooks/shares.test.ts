@@ -1,0 +1,60 @@
+import { limits } from '@parley/contract'
+import { expect, test } from 'vitest'
+import { forbidden, refusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
+import { deciding, useHooks } from './fixture.ts'
+
+const { current, newScene } = useHooks()
+const { atOnce, atOnceOfUser } = limits.beforeSend
+const busy = { status: 503, code: 'UNAVAILABLE', retryAfterMs: 1_000 }
+const allow = deciding({ action: 'allow' })
+
+/** Holds back the answers of the hook until they are released, each with the same one. */
+function holdAnswers() {
+  const held: ((answer: ReturnType<typeof deciding>) => void)[] = []
+  current().receiver.answerWith((response) => held.push((answer) => answer(response)))
+  const release = (answer: ReturnType<typeof deciding>) => {
+    for (const each of held.splice(0)) each(answer)
+  }
+  return { held, release }
+}
+
+test('a flood of edits of one user gets none past the hook, nor takes the place of others', async () => {
+  const { ana, ben, channelId, send, stored } = await newScene({ onError: 'allow' })
+  current().receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Harmless')).id }
+  const { held, release } = holdAnswers()
+  const early: unknown[] = []
+  const edits = Array.from({ length: atOnce + 1 }, (_, n) => {
+    const edit = ana.messages.edit({ ...ref, text: `Forbidden ${n}` })
+    edit.then(
+      (message) => early.push(message),
+      (error) => early.push(error),
+    )
+    return edit
+  })
+  await until(() => held.length + early.length === edits.length)
+  expect(early).toMatchObject(Array(edits.length - atOnceOfUser).fill(busy))
+  expect(await stored()).toEqual([[1, 'Harmless']])
+  const sent = ben.messages.send({ channelId, text: 'Hello' })
+  await until(() => held.length === atOnceOfUser + 1)
+  held.pop()?.(allow)
+  expect(await sent).toMatchObject({ userId: 'ben', text: 'Hello' })
+  release(deciding({ action: 'refuse', reason: 'No' }))
+  const outcomes = await Promise.allSettled(edits)
+  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? each.reason : []))
+  expect(refused.filter(({ status }) => status === forbidden.status)).toHaveLength(atOnceOfUser)
+  expect((await stored()).map(([, text]) => text)).toEqual(['Harmless', 'Hello'])
+  current().receiver.answerWith(deciding({ action: 'refuse', reason: 'No' }))
+  expect(await refusal(ana.messages.edit({ ...ref, text: 'Forbidden' }))).toEqual(forbidden)
+})
+
+test('all drafts of a batch have room to be screened at the same time', async () => {
+  const { ana, channelId, stored } = await newScene()
+  current().receiver.answerWith(allow)
+  const texts = Array.from({ length: limits.messageBatch.messages }, (_, n) => `m${n}`)
+  const messages = texts.map((text) => ({ text, clientId: text }))
+  const { results } = await ana.messages.sendBatch({ channelId, messages })
+  expect(results.flatMap(({ message }) => message?.text ?? [])).toEqual(texts)
+  expect(await stored()).toHaveLength(texts.length)
+})
