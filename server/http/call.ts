@@ -8,7 +8,12 @@ import { userKey } from '../core/user-ref.ts'
 import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
-import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
+import {
+  BadKeysError,
+  type createRateLimits,
+  type RateLimitWindow,
+  type ShownWindow,
+} from './rate-limits.ts'
 import {
   nameCaller,
   noteCaller,
@@ -59,7 +64,12 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   return async (request, readInput) => {
     const until = db.newDeadline()
     const { credentials, facts, gone } = request
-    const caller = await authenticate(op.auth, credentials, until, nameCaller(facts))
+    const caller = await authenticate(op.auth, credentials, until, nameCaller(facts)).catch(
+      (error) => {
+        if (error instanceof BadKeysError) setRateLimitHeaders(request, error.window)
+        throw error
+      },
+    )
     noteCaller(facts, caller)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, credentials.ip)
@@ -137,7 +147,7 @@ function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   return limit === 'tokens' ? `${caller.keyHash}:${networkOf(ip)}` : caller.keyHash
 }
 
-function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow | undefined) {
+function setRateLimitHeaders({ setHeader }: CallRequest, window: ShownWindow | undefined) {
   if (!window) return
   setHeader('RateLimit-Limit', String(window.limit))
   setHeader('RateLimit-Remaining', String(window.remaining))
