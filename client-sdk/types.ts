@@ -1794,7 +1794,10 @@ export interface Api {
     get(args?: Record<string, never>, options?: CallOptions): Promise<{
       /** Your preferences, including the defaults of those you never changed. */
       preferences: Preferences
-      /** As the push provider stores them; empty without a provider. */
+      /**
+       * As the push provider stores them; empty without a provider, or if it does not answer or is
+       * asked too often.
+       */
       providerPreferences: {
         /** By delivery channel. */
         channels: unknown[]
