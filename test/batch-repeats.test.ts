@@ -19,7 +19,7 @@ const resultsOf = ({ body }: { body: string }): Result[] => JSON.parse(body).res
 const outcomesOf = (answer: { body: string }) =>
   resultsOf(answer).map(({ message, error }) => message?.id ?? error?.code)
 
-test('a repeated batch is answered with its messages, however little room its limit has', async () => {
+test('a repeated batch is answered with its messages though its limit has no room', async () => {
   const { ana, send, sendBatch } = await batches(6)
   const keys = ['1', '2', '3', '4']
   const originals = outcomesOf(await sendBatch(keys))

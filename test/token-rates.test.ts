@@ -59,7 +59,7 @@ describe('token requests', () => {
     const plan = await world.pool.use((tx) => tx.unsafe(`explain ${read.replace('$1', '20000')}`))
     expect(plan.map((line) => line['QUERY PLAN']).join()).toMatch(/^((?!Sort).)*api_keys_by_use/)
   })
-  test('wrong admin keys of an address are refused over its limit, whose state they show', async () => {
+  test('wrong admin keys of an address are refused over a limit, which is shown', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 2 } })
     const ask = (key: string) =>
       post(world.url, '/admin/apps', { method: 'GET', headers: { 'X-Admin-Key': key } })

@@ -2,6 +2,7 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { forbidden, refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
+import { newAskerOf } from './asker.ts'
 import { deciding, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
@@ -19,7 +20,7 @@ function holdAnswers() {
   return { held, release }
 }
 
-test('a flood of edits of one user gets none past the hook, nor takes the place of others', async () => {
+test('a flood of edits of one user gets none past the hook, nor the places of others', async () => {
   const { ana, ben, channelId, send, stored } = await newScene({ onError: 'allow' })
   current().receiver.answerWith(allow)
   const ref = { channelId, messageId: (await send('Harmless')).id }
@@ -57,4 +58,30 @@ test('all drafts of a batch have room to be screened at the same time', async ()
   const { results } = await ana.messages.sendBatch({ channelId, messages })
   expect(results.flatMap(({ message }) => message?.text ?? [])).toEqual(texts)
   expect(await stored()).toHaveLength(texts.length)
+})
+
+test('the messages that wait for a hook are limited per app, and delay no other app', async () => {
+  const { receiver } = current()
+  const { askFor, lines, countOf, refused } = newAskerOf(receiver)
+  const held: (() => void)[] = []
+  receiver.answerWith((response) => held.push(() => allow(response)))
+  const userAt = (n: number) => `user-${Math.floor(n / atOnceOfUser)}`
+  const waiting = Array.from({ length: atOnce }, (_, n) => askFor('busy', 'deny', userAt(n)))
+  await until(() => held.length === atOnce)
+  for (const onError of ['deny', 'allow'] as const)
+    await expect(askFor('busy', onError)).rejects.toMatchObject({
+      ...{ code: 'UNAVAILABLE', retryAfterSeconds: 1 },
+    })
+  // They are no failures of the hook.
+  expect([lines, await countOf('error')]).toEqual([[], 0])
+  expect(await refused()).toMatchObject([{ labels: { reason: 'full' }, value: 2 }])
+  const other = askFor('quiet')
+  await until(() => held.length === atOnce + 1)
+  for (const release of held) release()
+  expect(await other).toEqual({ action: 'allow' })
+  expect(new Set((await Promise.all(waiting)).map(({ action }) => action))).toEqual(
+    new Set(['allow']),
+  )
+  receiver.answerWith(allow)
+  expect(await askFor('busy')).toEqual({ action: 'allow' })
 })
