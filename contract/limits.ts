@@ -204,6 +204,8 @@ export const limits = {
     timeoutMs: { min: 100, default: 1_500, max: 2_000 },
     /** The most messages and edits of an app that wait for its hook, on one server. */
     atOnce: 200,
+    /** The most of one user: the messages of a batch that are screened at once, and some more. */
+    atOnceOfUser: 40,
   },
   streams: {
     /** After how many seconds without an append a message that grows is interrupted. */

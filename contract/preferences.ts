@@ -78,7 +78,11 @@ export const preferences = {
           channels: providerList('By delivery channel.'),
           workflows: providerList('By kind of notification.'),
         })
-        .meta({ description: 'As the push provider stores them; empty without a provider.' }),
+        .meta({
+          description:
+            'As the push provider stores them; empty without a provider, or if it does not ' +
+            'answer or is asked too often.',
+        }),
     }),
   }),
   update: operation({

@@ -23,6 +23,7 @@ test.each([
   ['docs/realtime.md', 'no connection for 15 seconds', limits.presenceGraceSeconds, 15],
   ['docs/realtime.md', 'at most 10 subscriptions to each', realtime.subscriptionsPerTopic, 10],
   ['docs/before-send.md', 'At most 200 wait on each server', limits.beforeSend.atOnce, 200],
+  ['docs/before-send.md', 'and 40 of one user', limits.beforeSend.atOnceOfUser, 40],
   ['docs/before-send.md', 'For 24 hours each question', limits.webhooks.rotationHours, 24],
   ['docs/jobs.md', "the thread's latest 500 replies", limits.threadReplies, 500],
   ['docs/import.md', 'can start after a minute at most', imports.leaseSeconds, 60],

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import { stopClock } from './support/clock.ts'
 import { upTo } from './support/events.ts'
-import { count, limited, mint, none } from './support/limited.ts'
-import { expectError } from './support/raw.ts'
+import { count, expectOverLimit, limited, mint, none } from './support/limited.ts'
+import { expectError, post } from './support/raw.ts'
+import { ADMIN_KEY } from './support/secrets.ts'
 
 describe('token requests', () => {
   test('token requests count by API key and address, those without a good key apart', async () => {
@@ -33,7 +34,7 @@ describe('token requests', () => {
     )
     expect([count(answers, 401), count(answers, 429)]).toEqual([5, 45])
     const refused = answers.find(({ status }) => status === 429)
-    expect(refused?.headers['retry-after']).toMatch(/^(60|[345]\d)$/)
+    expectOverLimit(refused, '5')
     const known = answers.findIndex(({ status }) => status === 401)
     expectError(await mint(world, bad(known)), 'UNAUTHORIZED')
     expect(statements.filter((statement) => statement.includes('ak.hash ='))).toHaveLength(5)
@@ -57,6 +58,14 @@ describe('token requests', () => {
     // It reads the keys that were used last, by their index, however many there are.
     const plan = await world.pool.use((tx) => tx.unsafe(`explain ${read.replace('$1', '20000')}`))
     expect(plan.map((line) => line['QUERY PLAN']).join()).toMatch(/^((?!Sort).)*api_keys_by_use/)
+  })
+  test('wrong admin keys of an address are refused over a limit, which is shown', async () => {
+    const world = await limited({ rateLimits: { ...none, tokens: 2 } })
+    const ask = (key: string) =>
+      post(world.url, '/admin/apps', { method: 'GET', headers: { 'X-Admin-Key': key } })
+    for (const key of ['wrong', 'worse']) expectError(await ask(key), 'UNAUTHORIZED')
+    expectOverLimit(await ask('worst'), '2')
+    expect((await ask(ADMIN_KEY)).status).toBe(200)
   })
   test('an API key that has expired is not looked up during a flood of bad ones', async () => {
     const world = await limited({ rateLimits: { ...none, tokens: 5 } })

@@ -6,11 +6,14 @@ import {
   type OnHookError,
 } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
+import { AdmissionError } from './admission.ts'
 import { type GuardedRequest, readUpTo, UnfetchableError } from './guarded-request.ts'
 import { createLru } from './lru.ts'
 import type { Metrics } from './metrics.ts'
+import { createPlaces } from './places.ts'
 import { signedHeaders } from './signed-request.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from './unsafe-keys.ts'
+import { userKey } from './user-ref.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /** The endpoint of an app that screens its messages. */
@@ -21,7 +24,10 @@ export type BeforeSendHook = {
   /** The newest first. The one before the last rotation signs too, for a while. */
   secrets: string[]
 }
-/** Asks an endpoint once; without a valid answer, its `onError` decides. */
+/**
+ * Asks an endpoint once; without a valid answer, its `onError` decides. Throws an AdmissionError,
+ * and asks nothing, if too many answers are waited for.
+ */
 export type AskBeforeSend = (
   hook: BeforeSendHook,
   question: BeforeSendQuestion,
@@ -29,7 +35,7 @@ export type AskBeforeSend = (
 
 type AskOptions = {
   request: GuardedRequest
-  metrics: Pick<Metrics, 'beforeSend'>
+  metrics: Pick<Metrics, 'beforeSend' | 'callsRefused'>
   log: { warn: (facts: object, message: string) => void }
 }
 
@@ -41,28 +47,32 @@ class HookError extends Error {
 const FAILING_APPS = 10_000
 
 export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskBeforeSend {
-  const asking = new Map<string, number>()
+  const { atOnce, atOnceOfUser } = limits.beforeSend
+  const apps = createPlaces(atOnce)
+  const users = createPlaces(atOnceOfUser)
   const failing = createLru<true>({ entries: FAILING_APPS })
 
-  /** So that the messages of an app with a slow hook do not fill the memory of the server. */
-  const withPlace = async <T>(appId: string, work: () => Promise<T>) => {
-    const count = asking.get(appId) ?? 0
-    if (count >= limits.beforeSend.atOnce)
-      throw new HookError('too many concurrent calls to the hook')
-    asking.set(appId, count + 1)
-    try {
-      return await work()
-    } finally {
-      const left = (asking.get(appId) ?? 1) - 1
-      if (left === 0) asking.delete(appId)
-      else asking.set(appId, left)
-    }
+  /**
+   * So that the messages of an app with a slow hook do not fill the memory of the server, and those
+   * of a user leave room for others. While the hook answers, `onError` decides none of what comes
+   * beyond: anybody could make a flood of their own, and have the rest stored unscreened, or that
+   * of others refused.
+   */
+  const requirePlace = (appId: string, user: string) => {
+    const hasRoom = apps.hasRoom(appId)
+    if (users.hasRoom(user) && (hasRoom || failing.has(appId))) return hasRoom
+    metrics.callsRefused.inc({ reason: 'full' })
+    throw new AdmissionError('Too many messages are being screened; try again later')
   }
 
   return async (hook, question) => {
-    const { appId } = question
+    const { appId, data } = question
+    const user = userKey({ appId, userId: data.userId })
+    const hasPlace = requirePlace(appId, user)
     try {
-      const answer = await withPlace(appId, () => post(request, hook, question))
+      if (!hasPlace) throw new HookError('too many concurrent calls to the hook')
+      const asked = () => users.use(user, () => post(request, hook, question))
+      const answer = await apps.use(appId, asked)
       failing.delete(appId)
       metrics.beforeSend.inc({ outcome: answer.action })
       return answer

@@ -100,7 +100,7 @@ export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input:
 /** One call with many commands of another operation. Each has an outcome of its own. */
 export type Each<Op extends Operation> = { kind: 'each'; op: Op; part: Batch<Operation> } & Pick<
   EachRules<Op, Operation>,
-  'check' | 'inputsOf' | 'outputOf'
+  'check' | 'inputsOf' | 'findRepeated' | 'outputOf'
 >
 type EachRules<Op extends Operation, Part extends Operation> = {
   /** The operation that carries out the commands, in their order. */
@@ -109,6 +109,14 @@ type EachRules<Op extends Operation, Part extends Operation> = {
   check: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<unknown>
   /** The commands; what is wrong with one that is malformed. */
   inputsOf: (input: Input<Op>) => (Input<Part> | ApiError)[]
+  /**
+   * The results of the earlier commands that these ones of a call repeat, where there are such, by
+   * one statement.
+   */
+  findRepeated: (
+    ctx: Context<Op['auth']>,
+    commands: Input<Part>[],
+  ) => Promise<Map<Input<Part>, Output<Part>>>
   outputOf: (outcomes: EachOutcome<Part>[]) => Output<Op>
 }
 export type EachOutcome<Part extends Operation = Operation> =

@@ -14,7 +14,8 @@ import { listUsersById } from './users/list.ts'
  * Changes since the revs that the caller knows, in two statements whatever the number of
  * channels, and in one more for each part of what is shown, in two round trips. The channels are
  * read first, which also checks the right to read them: what changes between the statements is
- * returned twice rather than never.
+ * returned twice rather than never. The right is checked again by the last statement: a user who
+ * was removed meanwhile gets nothing of what was read after that.
  */
 const pull = implementWithoutTransaction(
   contract.sync.pull,
@@ -27,10 +28,11 @@ const pull = implementWithoutTransaction(
       total ? selectTotalUnread(db, caller) : undefined,
     ])
     const pulls = channels.map((channel): Pull => ({ channel, since: knownRevs[channel.id] ?? 0 }))
-    const [fitChanged, fitRooms, users] = await pipelined([
+    const [fitChanged, fitRooms, users, readable] = await pipelined([
       readChanged(db, { viewer: userId, pulls: pulls.filter(isRecoverable) }),
       readRooms(db, { viewer: userId, channels, rooms }),
       userIds && readUsers(db, { appId, ids: userIds }),
+      readReadable(db, { viewer: userId, ids: channels.map(({ id }) => id) }),
     ])
     const { messages, isCut, bytes: bytesBefore } = fitChanged(bytes)
     const shown = fitRooms(bytesBefore)
@@ -40,6 +42,7 @@ const pull = implementWithoutTransaction(
       pulls.map((pull, index) => {
         const { id } = pull.channel
         const cut = index >= cutIndex ? last : undefined
+        if (!readable.has(id)) return [id, { removed: true as const }]
         return [id, { ...changesOf(pull, { messages, cut }), ...shown.byChannel.get(id) }]
       }),
     )
@@ -64,6 +67,20 @@ type Pull = { channel: Channel; since: number }
 /** A rev of the future comes from before a backup was restored. */
 const isRecoverable = ({ channel, since }: Pull) =>
   since <= channel.rev && channel.rev - since <= limits.sync.changes
+
+type ReadableQuery = { viewer: string; ids: string[] }
+
+/** Which of these channels, all of the viewer's app, the viewer may read. */
+async function readReadable(db: Tx, { viewer, ids }: ReadableQuery) {
+  if (ids.length === 0) return new Set<string>()
+  const rows = await db<{ id: string }[]>`
+    select c.id
+    from channels c
+    left join members m on m.channel_id = c.id and m.user_id = ${viewer}
+    where c.id = any(${ids}::uuid[])
+      and ${isReadableBy(db, viewer)}`
+  return new Set(rows.map(({ id }) => id))
+}
 
 /** All of these users; undefined if an answer has no room for them. */
 async function readUsers(db: Tx, { appId, ids }: { appId: string; ids: string[] }) {

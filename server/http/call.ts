@@ -5,10 +5,17 @@ import { type Caller, hasKey, type UserCaller } from '../core/context.ts'
 import { ApiError } from '../core/errors.ts'
 import type { Implementation } from '../core/operation.ts'
 import { userKey } from '../core/user-ref.ts'
+import type { Tx } from '../db/client.ts'
 import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
-import type { createRateLimits, RateLimitWindow } from './rate-limits.ts'
+import { answerOver } from './over-limit.ts'
+import {
+  BadKeysError,
+  type createRateLimits,
+  type RateLimitWindow,
+  type ShownWindow,
+} from './rate-limits.ts'
 import {
   nameCaller,
   noteCaller,
@@ -59,7 +66,12 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
   return async (request, readInput) => {
     const until = db.newDeadline()
     const { credentials, facts, gone } = request
-    const caller = await authenticate(op.auth, credentials, until, nameCaller(facts))
+    const caller = await authenticate(op.auth, credentials, until, nameCaller(facts)).catch(
+      (error) => {
+        if (error instanceof BadKeysError) setRateLimitHeaders(request, error.window)
+        throw error
+      },
+    )
     noteCaller(facts, caller)
     const limit = limitOf(op, caller)
     const key = rateLimitKey(limit, caller, credentials.ip)
@@ -71,6 +83,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
       setRateLimitHeaders(request, window)
       return window
     }
+    const noteRefusal = (error: ApiError) => noteRefused(facts, error)
     const window = request.isCounted ? undefined : await take()
     if (window?.isExceeded)
       return answerRepeat(dependencies, implementation, {
@@ -80,6 +93,7 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
         window,
         until,
         gone,
+        noteRefusal,
       })
     requireScope(op, caller)
     // By the schema that the implementation was typed with.
@@ -91,8 +105,8 @@ export function createCall(dependencies: CallDependencies, implementation: Imple
       return next?.isExceeded ? refusalOf(next) : undefined
     }
     const { body, logFault } = request
-    const noteRefusal = (error: ApiError) => noteRefused(facts, error)
-    const onParts = { takeAnother, logFault, noteRefusal }
+    const mayLookUp = () => rateLimits.mayLookUp(key)
+    const onParts = { takeAnother, mayLookUp, logFault, noteRefusal }
     const accepted = { caller, input, until, gone, onRepeat, body, ...onParts }
     if (!isActing(caller)) return run(accepted)
     const { userId, isAdmin, ...backend } = caller
@@ -137,7 +151,7 @@ function rateLimitKey(limit: Limit, caller: Caller, ip: string) {
   return limit === 'tokens' ? `${caller.keyHash}:${networkOf(ip)}` : caller.keyHash
 }
 
-function setRateLimitHeaders({ setHeader }: CallRequest, window: RateLimitWindow | undefined) {
+function setRateLimitHeaders({ setHeader }: CallRequest, window: ShownWindow | undefined) {
   if (!window) return
   setHeader('RateLimit-Limit', String(window.limit))
   setHeader('RateLimit-Remaining', String(window.remaining))
@@ -151,27 +165,39 @@ type LimitedCall = {
   window: RateLimitWindow
   until: number
   gone: CallRequest['gone']
+  noteRefusal: (error: ApiError) => void
 }
 
 /**
  * Refuses a call over the limit, unless it repeats a call that has already succeeded: then it is
- * answered.
+ * answered. Of a call with many commands, those are answered that are repeats.
  */
 async function answerRepeat(
   { db, admit, services, rateLimits }: CallDependencies,
   implementation: Implementation,
-  { caller, readInput, key, window, until, gone }: LimitedCall,
+  { caller, readInput, key, window, until, gone, noteRefusal }: LimitedCall,
 ) {
-  if (implementation.kind === 'batch' && rateLimits.mayLookUp(key)) {
-    const { findRepeated, op } = implementation
-    requireScope(op, caller)
-    const { data } = op.input.safeParse(readInput())
-    const given = data as never // parsed by its own schema
-    const find = () => db.use((db) => findRepeated({ db, caller, services }, given), until)
-    const repeated = data && (await admit(admissionRequestOf({ caller, until, gone }), find))
+  const refusal = refusalOf(window)
+  const { kind, op } = implementation
+  if ((kind !== 'batch' && kind !== 'each') || !rateLimits.mayLookUp(key)) throw refusal
+  requireScope(op, caller)
+  const { data } = op.input.safeParse(readInput())
+  if (data === undefined) throw refusal
+  const given = data as never // parsed by its own schema
+  const request = admissionRequestOf({ caller, until, gone })
+  const use = <T>(work: (db: Tx) => Promise<T>) => admit(request, () => db.use(work, until))
+  if (kind === 'batch') {
+    const repeated = await use((db) => implementation.findRepeated({ db, caller, services }, given))
     if (repeated) return repeated
+    throw refusal
   }
-  throw refusalOf(window)
+  const inputs = implementation.inputsOf(given)
+  const outcomes = await answerOver(inputs, refusal, (repeats) =>
+    use((db) => implementation.findRepeated({ db, caller, services }, repeats)),
+  )
+  if (!outcomes.some((outcome) => 'result' in outcome)) throw refusal
+  noteRefusal(refusal)
+  return implementation.outputOf(outcomes)
 }
 
 const refusalOf = ({ limit, resetSeconds }: RateLimitWindow) =>

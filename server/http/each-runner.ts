@@ -5,6 +5,7 @@ import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../
 import type { Tx } from '../db/client.ts'
 import { type CommandSequence, createCommandSequence, isTemporary } from './command-sequence.ts'
 import { toApiError } from './errors.ts'
+import { answerOver, type InputOrRefusal } from './over-limit.ts'
 import {
   type AcceptedCall,
   type InTransaction,
@@ -36,11 +37,20 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
     const { caller } = call
     await use(call, (db) => each.check({ db, caller, services }, input))
     const outcomes: EachOutcome[] = []
-    const inputs = await withinLimit(each.inputsOf(input), call)
-    for (let start = 0; start < inputs.length; start += AT_ONCE) {
-      const some = inputs.slice(start, start + AT_ONCE)
+    const { within, over } = await countEach(each.inputsOf(input), {
+      takeAnother: call.takeAnother,
+      answerOver: (inputs, refusal) =>
+        answerOver(inputs, refusal, async (repeats) =>
+          call.mayLookUp()
+            ? use(call, (db) => each.findRepeated({ db, caller, services }, repeats))
+            : new Map(),
+        ),
+    })
+    for (let start = 0; start < within.length; start += AT_ONCE) {
+      const some = within.slice(start, start + AT_ONCE)
       outcomes.push(...(await runSome(each.part, { inputs: some, call, options })))
     }
+    outcomes.push(...over)
     for (const outcome of outcomes) {
       if ('error' in outcome) call.noteRefusal(outcome.error)
     }
@@ -48,23 +58,24 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
   }
 }
 
-type Input = Parameters<Each<Operation>['part']['keysOf']>[0]['input']
-type InputOrRefusal = Input | ApiError
 type EachCall = Omit<AcceptedCall, 'input'> & { sequence: CommandSequence }
 type CallSlice = { inputs: InputOrRefusal[]; call: EachCall; options: EachRunnerOptions }
 
-/** The call was counted as one. Each further command is counted too, and may exceed the limit. */
-async function withinLimit(
-  inputs: InputOrRefusal[],
-  { takeAnother }: EachCall,
-): Promise<InputOrRefusal[]> {
-  let refusal: ApiError | undefined
-  const within: InputOrRefusal[] = []
-  for (const input of inputs) {
-    if (within.length > 0) refusal ??= await takeAnother()
-    within.push(refusal ?? input)
+type CountOptions = Pick<EachCall, 'takeAnother'> & {
+  answerOver: (inputs: InputOrRefusal[], refusal: ApiError) => Promise<EachOutcome[]>
+}
+
+/**
+ * The call was counted as one. Each further command is counted too: from the first that exceeds the
+ * limit on they have their outcomes.
+ */
+async function countEach(inputs: InputOrRefusal[], { takeAnother, answerOver }: CountOptions) {
+  for (const index of inputs.keys()) {
+    const refusal = index > 0 ? await takeAnother() : undefined
+    if (!refusal) continue
+    return { within: inputs.slice(0, index), over: await answerOver(inputs.slice(index), refusal) }
   }
-  return within
+  return { within: inputs, over: [] }
 }
 
 async function runSome(part: Batch<Operation>, { inputs, call, options }: CallSlice) {

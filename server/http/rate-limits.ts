@@ -15,11 +15,11 @@ type OwnLimits = { [Name in keyof RateLimits]?: number | null }
 
 type MaybePromise<T> = T | Promise<T>
 
+/** What the headers of an answer show of a window. */
+export type ShownWindow = { limit: number; remaining: number; resetSeconds: number }
+
 /** A caller's window, after a call was counted in it. */
-export type RateLimitWindow = {
-  limit: number
-  remaining: number
-  resetSeconds: number
+export type RateLimitWindow = ShownWindow & {
   isExceeded: boolean
   /** Uncounts the call. */
   giveBack: () => RateLimitWindow
@@ -101,6 +101,15 @@ const inBoth = (own: RateLimitWindow, whole: RateLimitWindow): RateLimitWindow =
  */
 const REPEATS = { lookUps: 20, seconds: 20 }
 
+/** An address has sent too many bad keys: the limit of these is shown. */
+export class BadKeysError extends ApiError {
+  override readonly name = 'BadKeysError'
+
+  constructor(readonly window: ShownWindow) {
+    super('RATE_LIMITED', 'Too many bad keys from this address', window.resetSeconds)
+  }
+}
+
 /** A look-up that was counted. It is given back if the key turns out to be good. */
 type KeyLookup = { giveBack: () => void }
 
@@ -116,8 +125,7 @@ function createKeyLimit(limit: number) {
     if (limit === 0) return { giveBack: () => {} }
     const window = windowOf(networkOf(address))
     if (window.used >= limit) {
-      const text = 'Too many bad keys from this address'
-      throw new ApiError('RATE_LIMITED', text, secondsLeft(window))
+      throw new BadKeysError({ limit, remaining: 0, resetSeconds: secondsLeft(window) })
     }
     window.used += 1
     const giveBack = () => {

@@ -25,6 +25,8 @@ export type AcceptedCall = Omit<RunningCall, 'isShared' | 'isWaiting'> & {
   sequence?: CommandSequence | undefined
   /** Counts another command of the same call. Returns an error if that exceeds the limit. */
   takeAnother: () => Promise<ApiError | undefined>
+  /** Whether commands over the limit may be looked up, as repeats of earlier ones. */
+  mayLookUp: () => boolean
   /** Logs the failure of one part of the call; the other parts are still answered. */
   logFault: (error: unknown) => void
   /** Notes for the log that one part was refused while the others are answered. */

@@ -1,12 +1,9 @@
-import { limits } from '@parley/contract'
-import { createAskBeforeSend } from '@parley/server/core/before-send'
-import { createGuardedRequest } from '@parley/server/core/guarded-request'
-import { createMetrics } from '@parley/server/core/metrics'
 import { expect, test } from 'vitest'
 import { waitingForRows, whileRowLocked } from '../support/locks.ts'
 import { answering } from '../support/receiver.ts'
 import { complaint, conflict, forbidden, invalid, notFound, refusal } from '../support/refusal.ts'
 import { until } from '../support/until.ts'
+import { newAskerOf } from './asker.ts'
 import { deciding, useHooks } from './fixture.ts'
 
 const { current, newScene } = useHooks()
@@ -58,31 +55,6 @@ test('a deleted hook is asked no more', async () => {
   expect(await stored()).toEqual([[1, 'Hello']])
   expect(asked()).toEqual([])
 })
-
-/** Asks hooks as a server does, and collects the log lines and the metrics. */
-function newAsker() {
-  const { receiver } = current()
-  const metrics = createMetrics()
-  const lines: unknown[] = []
-  const ask = createAskBeforeSend({
-    request: createGuardedRequest({ allowedHosts: [receiver.host] }),
-    metrics,
-    log: { warn: (facts, message) => lines.push({ ...facts, message }) },
-  })
-  const hook = { url: receiver.url, timeoutMs: 60_000, secrets: [`whsec_${btoa('x'.repeat(24))}`] }
-  const question = (appId: string) => ({
-    type: 'message.before_send' as const,
-    timestamp: new Date().toISOString(),
-    appId,
-    data: { channelId: crypto.randomUUID(), userId: 'ana', text: 'Hello', attachments: [] },
-  })
-  const countOf = async (outcome: string) =>
-    (await metrics.beforeSend.get()).values.find(({ labels }) => labels.outcome === outcome)
-      ?.value ?? 0
-  const askFor = (appId: string, onError: 'allow' | 'deny' = 'deny') =>
-    ask({ ...hook, onError }, question(appId))
-  return { askFor, lines, countOf }
-}
 
 test('an edit is screened as the message after it, and stored as the hook changes it', async () => {
   const { ana, ben, send, asked, channelId } = await newScene()
@@ -206,7 +178,7 @@ test('an edit of metadata does not end a stream if its hook repeats the empty te
 
 test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
   const { receiver } = current()
-  const { askFor, lines, countOf } = newAsker()
+  const { askFor, lines, countOf } = newAskerOf(receiver)
   receiver.answerWith(answering(500))
   for (let n = 0; n < 3; n++) await askFor('app-1')
   await askFor('app-2', 'allow')
@@ -225,26 +197,4 @@ test('a hook that fails is logged once until it works again, and each verdict co
     line('app-1', 'answered 404'),
   ])
   expect([await countOf('error'), await countOf('allow')]).toEqual([5, 1])
-})
-
-test('the messages that wait for a hook are limited per app, and delay no other app', async () => {
-  const { receiver } = current()
-  const { askFor, lines } = newAsker()
-  const held: (() => void)[] = []
-  receiver.answerWith((response) => held.push(() => allow(response)))
-  const { atOnce } = limits.beforeSend
-  const waiting = Array.from({ length: atOnce }, () => askFor('busy'))
-  await until(() => held.length === atOnce)
-  expect(await askFor('busy')).toMatchObject({ action: 'refuse' })
-  expect(await askFor('busy', 'allow')).toEqual({ action: 'allow' })
-  expect(lines).toMatchObject([{ app: 'busy', error: 'too many concurrent calls to the hook' }])
-  const other = askFor('quiet')
-  await until(() => held.length === atOnce + 1)
-  for (const release of held) release()
-  expect(await other).toEqual({ action: 'allow' })
-  expect(new Set((await Promise.all(waiting)).map(({ action }) => action))).toEqual(
-    new Set(['allow']),
-  )
-  receiver.answerWith(allow)
-  expect(await askFor('busy')).toEqual({ action: 'allow' })
 })

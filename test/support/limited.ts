@@ -1,5 +1,5 @@
-import { onTestFinished } from 'vitest'
-import { post } from './raw.ts'
+import { expect, onTestFinished } from 'vitest'
+import { type Answer, expectError, post } from './raw.ts'
 import { createWorld, type User, type World } from './world.ts'
 
 export const none = { tokens: 0, messages: 0, requests: 0 }
@@ -35,4 +35,16 @@ export const talk = async (world: World) => {
   const send = (user: User, message: object) =>
     asUser(world, user, path, { method: 'POST', body: JSON.stringify(message) })
   return { ana, ben, id, path, send }
+}
+
+/** Expects a refusal over a limit, which its headers show. */
+export function expectOverLimit(answer: Answer | undefined, limit: string) {
+  if (!answer) throw new Error('no call was refused')
+  expectError(answer, 'RATE_LIMITED')
+  expect(answer.headers).toMatchObject({
+    'retry-after': expect.stringMatching(/^(60|[345]\d)$/),
+    'ratelimit-limit': limit,
+    'ratelimit-remaining': '0',
+    'ratelimit-reset': answer.headers['retry-after'],
+  })
 }

@@ -2,6 +2,7 @@ import { contract } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { implementEach } from '../../core/operation.ts'
 import { channelForReader } from '../access.ts'
+import { findAllRepeated } from './repeated.ts'
 import { send } from './send.ts'
 
 /** Several sends of one caller, each as if it came alone: screened, grouped, refused one by one. */
@@ -14,6 +15,7 @@ export const sendBatch = implementEach(contract.messages.sendBatch, {
         ? { channelId, ...given.draft }
         : new ApiError('VALIDATION_ERROR', given.problem),
     ),
+  findRepeated: findAllRepeated,
   outputOf: (outcomes) => ({
     results: outcomes.map((outcome) =>
       'result' in outcome ? { message: outcome.result } : { error: toBatchError(outcome.error) },
