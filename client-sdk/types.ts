@@ -1165,8 +1165,8 @@ export interface Api {
      * were sent alone: for a client that was offline. One that is refused does not refuse the
      * others, but after one that fails with UNAVAILABLE none is stored, so that a repeat keeps the
      * order. Each has a `clientId`, so that the call may be repeated after a lost response. Each
-     * counts against the limit of messages, but repeats do not; those for which there is no room
-     * are answered with RATE_LIMITED.
+     * counts against the limit of messages; what repeats have counted is given back afterwards. New
+     * ones for which there is no room are answered with RATE_LIMITED.
      *
      * `POST /api/channels/{channelId}/messages/batch`
      */

@@ -273,8 +273,9 @@ export const messages = {
       'which they are given, as if each were sent alone: for a client that was offline. One ' +
       'that is refused does not refuse the others, but after one that fails with UNAVAILABLE ' +
       'none is stored, so that a repeat keeps the order. Each has a `clientId`, so that the ' +
-      'call may be repeated after a lost response. Each counts against the limit of messages, ' +
-      'but repeats do not; those for which there is no room are answered with RATE_LIMITED.',
+      'call may be repeated after a lost response. Each counts against the limit of messages; ' +
+      'what repeats have counted is given back afterwards. New ones for which there is no ' +
+      'room are answered with RATE_LIMITED.',
     input: z.object({
       channelId: field.channelId(),
       messages: z

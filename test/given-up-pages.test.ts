@@ -37,9 +37,15 @@ test('a job that is retried waits behind jobs of the running round', async () =>
   deleteJobsLater()
   const { db, appId } = world()
   const payload = { jobs: [{ appId }], since: new Date().toISOString(), tries: 0 }
-  await db`
-    select graphile_worker.add_job('gone', ${db.json(payload)}::json, priority => round)
-    from unnest('{3,8,9}'::int[]) as round`
+  const add = (task: string, rounds: number[], inHours = 0) => db`
+    select graphile_worker.add_job(
+      ${task}, ${db.json(payload)}::json,
+      priority => round, run_at => now() + ${inHours} * interval '1 hour'
+    )
+    from unnest(${rounds}::int[]) as round`
+  await add('gone', [3, 8, 9])
+  await add('gone', [5], 1)
+  await add('of another queue', [6])
   const rounds = () => db`
     select priority as round, is_available as "isWaiting"
     from graphile_worker._private_jobs
@@ -50,7 +56,7 @@ test('a job that is retried waits behind jobs of the running round', async () =>
     where priority = 3`
   const [job] = await givenUpJobs()
   await retry(job?.id ?? '')
-  expect((await rounds()).map(({ round }) => round)).toEqual([8, 8, 9])
+  expect((await rounds()).map(({ round }) => round)).toEqual([5, 6, 8, 8, 9])
 })
 
 test('waiting jobs are counted however many others were given up before', async () => {

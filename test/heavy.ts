@@ -108,7 +108,6 @@ export const heavy = [
   'webhooks/turns.test.ts',
   'webhooks/workers.test.ts',
   'why-not-delivered.test.ts',
-  'worker-heartbeats.test.ts',
   'worker-pool.test.ts',
   'workers.test.ts',
 ]

@@ -49,7 +49,11 @@ export function MessageList(props: Props) {
   const isLoading = useLoadingAtEdges(list, { box: scroll.box, top, end })
 
   useReading({ list, unreadCount, unreadVersion, isEndVisible, onRead })
-  useScrollTo(target && rowIdOf(target.id, { me, isThread }), { request: target, items })
+  useScrollTo(target && rowIdOf(target.id, { me, isThread }), {
+    request: target,
+    items,
+    onScroll: scroll.position.leaveEnd,
+  })
   const goToLatest = async () => {
     if (hasNewer) await attempt(actions.jumpToLatest())
     scroll.position.toEnd()
@@ -113,16 +117,17 @@ function useReading(props: Reading) {
   }, [isEndVisible, hasNewer, lastSent, unreadCount, unreadVersion, onRead])
 }
 
-type ScrollRequest = { request: unknown; items: readonly unknown[] }
+type ScrollRequest = { request: unknown; items: readonly unknown[]; onScroll: () => void }
 
 /** Scrolls to a row and focuses it, once for each `request`, as soon as it is among the items. */
-function useScrollTo(rowId: string | undefined, { request, items }: ScrollRequest) {
+function useScrollTo(rowId: string | undefined, { request, items, onScroll }: ScrollRequest) {
   const done = useRef<unknown>(undefined)
   // biome-ignore lint/correctness/useExhaustiveDependencies: new items may have the row
   useLayoutEffect(() => {
     const row = rowId === undefined ? null : document.getElementById(rowId)
     if (!row || done.current === request) return
     done.current = request
+    onScroll()
     row.scrollIntoView({ block: 'center' })
     row.focus({ preventScroll: true })
   }, [rowId, request, items])

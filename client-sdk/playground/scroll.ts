@@ -65,6 +65,10 @@ function createScrollPosition(box: RefObject<HTMLElement | null>) {
       }
       position.remember()
     },
+    /** Before the list is scrolled to a row of it. */
+    leaveEnd: () => {
+      isAtEnd = false
+    },
     toEnd: () => {
       isAtEnd = true
       if (box.current) box.current.scrollTop = box.current.scrollHeight

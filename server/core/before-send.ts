@@ -61,7 +61,7 @@ export function createAskBeforeSend({ request, metrics, log }: AskOptions): AskB
   const requirePlace = (appId: string, user: string) => {
     const hasRoom = apps.hasRoom(appId)
     if (users.hasRoom(user) && (hasRoom || failing.has(appId))) return hasRoom
-    metrics.callsRefused.inc({ reason: 'full' })
+    metrics.callsRefused.inc({ reason: 'hook' })
     throw new AdmissionError('Too many messages are being screened; try again later')
   }
 

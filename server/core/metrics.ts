@@ -105,7 +105,7 @@ export function createMetrics() {
     }),
     callsRefused: new Counter({
       name: 'parley_calls_refused_total',
-      help: 'Calls refused by admission by reason: queue full, too late, or caller gone.',
+      help: 'Calls refused by reason: queue full, too late, caller gone, before-send hook busy.',
       labelNames: ['reason'] as const,
       registers,
     }),

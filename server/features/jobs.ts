@@ -96,7 +96,8 @@ type IdRow = { id: string }
 
 /**
  * Its age and its attempts start again, so the reason of its earlier failure is dropped. It joins
- * the round that runs now: in its earlier one, retried jobs would come before all others.
+ * the round that runs now: in its earlier one, retried jobs would come before all others. What
+ * waits for a later time keeps an earlier round.
  */
 const returnToQueue = (db: Tx, { appId, jobId }: JobRef) => db<IdRow[]>`
   update ${queueSchema(db)}._private_jobs job
@@ -109,6 +110,8 @@ const returnToQueue = (db: Tx, { appId, jobId }: JobRef) => db<IdRow[]>`
         select waiting.priority
         from ${queueSchema(db)}._private_jobs waiting
         where waiting.is_available
+          and waiting.task_id = job.task_id
+          and waiting.run_at <= now()
         order by waiting.priority
         limit 1
       ),

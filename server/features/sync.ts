@@ -11,7 +11,7 @@ import { readRooms } from './sync-rooms.ts'
 import { listUsersById } from './users/list.ts'
 
 /**
- * Changes since the revs that the caller knows, in two statements whatever the number of
+ * Changes since the revs that the caller knows, in three statements whatever the number of
  * channels, and in one more for each part of what is shown, in two round trips. The channels are
  * read first, which also checks the right to read them: what changes between the statements is
  * returned twice rather than never. The right is checked again by the last statement: a user who

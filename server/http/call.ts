@@ -9,7 +9,7 @@ import type { Tx } from '../db/client.ts'
 import { tokens } from '../features/tokens.ts'
 import type { createActingUsers } from './acting-users.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
-import { answerOver } from './over-limit.ts'
+import { answerOver, noteRefusals } from './over-limit.ts'
 import {
   BadKeysError,
   type createRateLimits,
@@ -196,7 +196,7 @@ async function answerRepeat(
     use((db) => implementation.findRepeated({ db, caller, services }, repeats)),
   )
   if (!outcomes.some((outcome) => 'result' in outcome)) throw refusal
-  noteRefusal(refusal)
+  noteRefusals(outcomes, noteRefusal)
   return implementation.outputOf(outcomes)
 }
 

@@ -5,7 +5,7 @@ import { type Batch, type Each, type EachOutcome, RequiresFirstError } from '../
 import type { Tx } from '../db/client.ts'
 import { type CommandSequence, createCommandSequence, isTemporary } from './command-sequence.ts'
 import { toApiError } from './errors.ts'
-import { answerOver, type InputOrRefusal } from './over-limit.ts'
+import { answerOver, type InputOrRefusal, noteRefusals } from './over-limit.ts'
 import {
   type AcceptedCall,
   type InTransaction,
@@ -51,9 +51,7 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
       outcomes.push(...(await runSome(each.part, { inputs: some, call, options })))
     }
     outcomes.push(...over)
-    for (const outcome of outcomes) {
-      if ('error' in outcome) call.noteRefusal(outcome.error)
-    }
+    noteRefusals(outcomes, call.noteRefusal)
     return each.outputOf(outcomes)
   }
 }

@@ -23,4 +23,11 @@ export async function answerOver(
   })
 }
 
+/** Notes each refusal for the log. */
+export function noteRefusals(outcomes: EachOutcome[], noteRefusal: (error: ApiError) => void) {
+  for (const outcome of outcomes) {
+    if ('error' in outcome) noteRefusal(outcome.error)
+  }
+}
+
 const isCommand = (input: InputOrRefusal): input is Input => !(input instanceof ApiError)

@@ -64,3 +64,29 @@ test('the quote of a reply opens its thread, even after the root was deleted', a
   expect(playground.problems.splice(0).every((problem) => problem.includes('404'))).toBe(true)
   await page.context().close()
 })
+
+test('a quoted reply in the middle of a thread stays in view', async () => {
+  const ben = playground.backend().as('ben')
+  const { id: channelId } = await ben.channels.create({ type: 'group', name: 'Long thread' })
+  const root = await ben.messages.send({ channelId, text: 'The root' })
+  const replies = []
+  for (let number = 0; number < 30; number++)
+    replies.push(await ben.messages.send({ channelId, parentId: root.id, text: `${number}.` }))
+  await ben.messages.send({ channelId, text: 'A quote', quotedMessageId: replies[9]?.id ?? '' })
+  const page = await playground.open('?user=ben')
+  await rowOf(page, 'Long thread').click()
+  await message(page, 'A quote').locator('button.quoted').click()
+  const thread = page.getByRole('complementary', { name: 'Thread' })
+  const found = message(thread, '9.').and(page.locator(':focus'))
+  await expectVisible(found)
+  await expectVisible(message(thread, '29.'))
+  for (let frame = 0; frame < 10; frame++)
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)))
+  const isInView = await found.evaluate((row) => {
+    const box = row.closest('.log')?.getBoundingClientRect()
+    const { top, bottom } = row.getBoundingClientRect()
+    return box && top >= box.top && bottom <= box.bottom
+  })
+  expect(isInView).toBe(true)
+  await page.context().close()
+})

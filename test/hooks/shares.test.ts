@@ -74,7 +74,7 @@ test('the messages that wait for a hook are limited per app, and delay no other 
     })
   // They are no failures of the hook.
   expect([lines, await countOf('error')]).toEqual([[], 0])
-  expect(await refused()).toMatchObject([{ labels: { reason: 'full' }, value: 2 }])
+  expect(await refused()).toMatchObject([{ labels: { reason: 'hook' }, value: 2 }])
   const other = askFor('quiet')
   await until(() => held.length === atOnce + 1)
   for (const release of held) release()

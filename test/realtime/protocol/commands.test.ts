@@ -123,6 +123,7 @@ describe('topics and commands', () => {
       insert into events (topic, "offset", type, envelope)
       select ${topic}, n, 'message.updated', '{}'
       from generate_series(100, 5200) n`
+    await world().db`update channels set rev = 5200 where id = ${channelId}`
     const raw = await connected()
     const ask = async (id: number, limit: number) =>
       (await raw.ask({ id, history: { channel: topic, limit } })).history.publications.length
