@@ -13,8 +13,9 @@ export type MessageStream = {
   /**
    * Appends text. Resolves once the text is stored; there is no need to wait before the next call:
    * what is written during a call goes with the next one. Text that was not written for 30 seconds
-   * interrupts the message; an empty text keeps it alive. Rejects like every later call once the
-   * server has refused a part.
+   * interrupts the message; an empty text keeps it alive. If it rejects with an error that is
+   * `retryable`, nothing is lost: the next call goes on there. Once the server has refused a part,
+   * it and every later call reject.
    */
   write: (text: string) => Promise<void>
   /** Stores what was written and finishes the message. Later calls return the same message. */
@@ -39,33 +40,51 @@ export function openStream(
   })
   const append = createAppender(api, message)
   let unsent = ''
+  /** A part without an answer. It is sent again as it was, before what was written since. */
+  let lost: string | undefined
   let isDue = false
+  let isBegun = false
   let isEnding = false
   let hasFailed = false
   let sending: Promise<void> | undefined
   let ended: Promise<Message> | undefined
 
+  message.then(
+    () => (isBegun = true),
+    () => {},
+  )
+
+  const nextPart = () => {
+    const length = unsent.length - (endsInHalf(unsent) && !isEnding ? 1 : 0)
+    const text = unsent.slice(0, length).toWellFormed()
+    unsent = unsent.slice(length)
+    return text
+  }
   const send = async () => {
     while (isDue) {
-      isDue = false
-      const length = unsent.length - (endsInHalf(unsent) && !isEnding ? 1 : 0)
-      const text = unsent.slice(0, length).toWellFormed()
-      unsent = unsent.slice(length)
-      await append(text)
+      isDue = lost !== undefined
+      const text = lost ?? nextPart()
+      lost = undefined
+      await append(text).catch((error) => {
+        lost = text
+        throw error
+      })
     }
-    sending = undefined // not after a refusal, which answers all later calls
+    sending = undefined
   }
   const sendAll = () => {
     isDue = true
     sending ??= send().catch((error) => {
-      hasFailed = true
+      hasFailed = !isBegun || !toChatError(error).retryable
+      // A refusal answers all later calls.
+      if (!hasFailed) sending = undefined
       throw error
     })
     return sending
   }
   const finish = async () => {
     isEnding = true
-    if (unsent === '') await sending
+    if (unsent === '' && lost === undefined) await sending
     else await sendAll()
     const { id: messageId } = await message
     return api.streams.finish({ channelId, messageId })
@@ -78,7 +97,10 @@ export function openStream(
       return handled(sendAll())
     },
     end: () => {
-      ended ??= finish()
+      ended ??= finish().catch((error) => {
+        if (toChatError(error).retryable) ended = undefined
+        throw error
+      })
       return handled(ended)
     },
   }

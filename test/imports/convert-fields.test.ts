@@ -34,6 +34,17 @@ test('records that were deleted at Stream are reported, and not brought back', a
   })
 })
 
+test('messages that Stream hid from some members are counted, and shown to nobody', async () => {
+  const { records, problems } = await recordsOf(streamExport, [
+    entity('message', { ...soup, restricted_visibility: ['ben'] }),
+    entity('message', { ...soup, id: 'm2', shadowed: true }),
+    entity('message', { ...soup, id: 'm3', restricted_visibility: [], shadowed: false }),
+  ])
+  expect(records).toMatchObject([{ record: 'message', id: 'm3' }])
+  expect(records[0]).not.toHaveProperty('custom')
+  expect(problems).toEqual({ 'message: hidden from some members': 2 })
+})
+
 test("read positions of Stream's export stay, in either of its versions", async () => {
   const read = { user: { id: 'ana' }, last_read: later, last_read_message_id: 'm1' }
   const position = { record: 'read', channelId: 'team:kitchen', userId: 'ana', messageId: 'm1' }

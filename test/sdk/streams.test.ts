@@ -88,6 +88,25 @@ test('lost answers are asked for again, and nothing is written twice', async () 
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(1)
 })
 
+test('a stream goes on where the server was out of reach', async () => {
+  let isDown = false
+  const { channelId, bot } = await scene('outage', async (...given) => {
+    if (isDown && !String(given[0]).endsWith('/messages')) throw new TypeError('connection refused')
+    return fetch(...given)
+  })
+  const out = bot.stream(channelId)
+  await out.write('one ')
+  isDown = true
+  await expect(out.write('two ')).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
+  isDown = false
+  await out.write('three ')
+  await out.write('four')
+  isDown = true
+  await expect(out.end()).rejects.toMatchObject({ code: 'NETWORK_ERROR' })
+  isDown = false
+  expect(await out.end()).toMatchObject({ text: 'one two three four', streaming: false })
+})
+
 test('a refused append fails its call and the later ones with that error', async () => {
   const { channelId, bot, ana } = await scene('refused')
   const out = bot.stream(channelId)

@@ -125,27 +125,19 @@ const messageOf = (message: Entity): Records => {
     return [{ problem: 'message: it was deleted' }]
   if (message.type === 'ephemeral' || message.type === 'error')
     return [{ problem: `message: of type ${message.type}` }]
+  const visibleTo = message.restricted_visibility
+  const isRestricted = Array.isArray(visibleTo) && visibleTo.length > 0
+  if (message.shadowed === true || isRestricted)
+    return [{ problem: 'message: hidden from some members' }]
   const isSystem = message.type === 'system'
   const known = [
     ...TIMES,
     ...['id', 'cid', 'channel_id', 'channel_type', 'user', 'type', 'text', 'html', 'attachments'],
     ...['parent_id', 'silent', 'reactions', 'latest_reactions', 'own_reactions', 'reaction_counts'],
     ...['reaction_scores', 'reaction_groups', 'reply_count', 'deleted_reply_count', 'pinned'],
-    ...[
-      'pinned_at',
-      'pinned_by',
-      'pin_expires',
-      'mentioned_users',
-      'shadowed',
-      'thread_participants',
-    ],
-    ...[
-      'show_in_channel',
-      'quoted_message',
-      'quoted_message_id',
-      'i18n',
-      'message_text_updated_at',
-    ],
+    ...['pinned_at', 'pinned_by', 'pin_expires', 'mentioned_users', 'shadowed', 'i18n'],
+    ...['thread_participants', 'show_in_channel', 'quoted_message', 'quoted_message_id'],
+    ...['message_text_updated_at', 'restricted_visibility'],
   ]
   const reactions = listOf(message.reactions ?? message.latest_reactions)
   const record = given({
