@@ -104,18 +104,18 @@ export class RoomStores {
     this.messages = Object.assign(choose, all)
     this.members = this.#derive('members', () => ({
       items: sync.state.members ? membersOf(sync.state.members) : NO_ITEMS,
-      ...sync.resources.shown('members', sync.state.members),
+      ...sync.resources.get('members'),
     }))
     let pins: readonly PinnedMessage[] = NO_ITEMS
     this.pins = this.#derive('pins', () => {
       const { state } = sync
       const me = currentUserId(context)
       pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me }))
-      return { items: pins, ...sync.resources.shown('pins', state.pins) }
+      return { items: pins, ...sync.resources.get('pins') }
     })
     this.reads = this.#derive('reads', () => ({
       byUser: sync.state.reads ?? NO_READS,
-      ...sync.resources.shown('reads', sync.state.reads),
+      ...sync.resources.get('reads'),
     }))
     this.typing = this.#derive(undefined, () => ({
       items: sync.state.typing,
