@@ -1,10 +1,10 @@
-import { createCalls } from './calls.ts'
-import { operations } from './operations.ts'
-import type { Api } from './types.ts'
+import { createCalls } from './calls/calls.ts'
+import { operations } from './generated/operations.ts'
+import type { Api } from './generated/types.ts'
 
-export type { CallOptions } from './call-options.ts'
-export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type * from './types.ts'
+export type { CallOptions } from './calls/call-options.ts'
+export { ChatError, type ChatErrorCode, isChatError } from './calls/error.ts'
+export type * from './generated/types.ts'
 
 /** A user's bearer token, a backend's API key, the operator's admin key, or none of them. */
 export type Credentials = {

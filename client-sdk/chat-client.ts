@@ -1,11 +1,11 @@
 import type { ChannelsFilter, ChannelsStore } from './channels/list.ts'
 import type { Unread } from './channels/unread.ts'
-import type { ConnectionState } from './connection.ts'
-import type { ChatEvent, ChatEvents } from './events.ts'
-import type { Presence } from './presence.ts'
+import type { TokenResult, UserApi } from './generated/types.ts'
+import type { ConnectionState } from './realtime/connection.ts'
+import type { ChatEvent, ChatEvents } from './realtime/events.ts'
+import type { Presence } from './realtime/presence.ts'
 import type { Room } from './room/types.ts'
-import type { Store } from './store.ts'
-import type { TokenResult, UserApi } from './types.ts'
+import type { Store } from './shared/store.ts'
 
 /**
  * Everything a front end needs to chat as one user: see `createChatClient`. Anything with this

@@ -1,6 +1,6 @@
-import type { Snapshots } from './snapshot-source.ts'
-import type { OutboxStorage } from './storage.ts'
-import type { TokenProvider } from './tokens.ts'
+import type { Snapshots } from './backing-store/snapshot-source.ts'
+import type { OutboxStorage } from './backing-store/storage.ts'
+import type { TokenProvider } from './realtime/tokens.ts'
 
 /** Options of `createChatClient`. */
 export type ChatClientOptions = {

@@ -1,12 +1,12 @@
-import type { CatchUp } from './catch-up.ts'
+import type { Gate } from './calls/retry.ts'
 import type { LatestProfiles } from './channels/latest-profiles.ts'
 import type { ReadAnswer } from './channels/versions.ts'
-import type { Connection } from './connection.ts'
-import type { Emitter } from './events.ts'
+import type { Channel, TokenResult, UserApi, UserSummary } from './generated/types.ts'
 import type { Outbox } from './outbox/index.ts'
-import type { Gate } from './retry.ts'
-import type { ChannelTopics } from './topics.ts'
-import type { Channel, TokenResult, UserApi, UserSummary } from './types.ts'
+import type { CatchUp } from './realtime/catch-up.ts'
+import type { Connection } from './realtime/connection.ts'
+import type { Emitter } from './realtime/events.ts'
+import type { ChannelTopics } from './realtime/topics.ts'
 
 /** Channels that an earlier page has listed. */
 export type RestoredList = {

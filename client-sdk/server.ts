@@ -1,13 +1,20 @@
-import { createCalls } from './calls.ts'
-import { type ImportSource, sendImport } from './import.ts'
-import { operations } from './operations.ts'
-import { createGate, type Gate } from './retry.ts'
-import { type MessageStream, openStream, type StreamOptions } from './stream.ts'
-import type { Api, ImportReport, ServerApi, UserApi } from './types.ts'
+import { type ImportSource, sendImport } from './backend/import.ts'
+import { type MessageStream, openStream, type StreamOptions } from './backend/stream.ts'
+import { createCalls } from './calls/calls.ts'
+import { createGate, type Gate } from './calls/retry.ts'
+import { operations } from './generated/operations.ts'
+import type { Api, ImportReport, ServerApi, UserApi } from './generated/types.ts'
 
-export { ChatError, type ChatErrorCode, isChatError } from './error.ts'
-export type { ImportSource } from './import.ts'
-export type { MessageStream, StreamOptions } from './stream.ts'
+export type { ImportSource } from './backend/import.ts'
+export type { MessageStream, StreamOptions } from './backend/stream.ts'
+export {
+  verifyBeforeSend,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookRequest,
+  WebhookVerificationError,
+} from './backend/webhooks.ts'
+export { ChatError, type ChatErrorCode, isChatError } from './calls/error.ts'
 export type {
   BeforeSendAnswer,
   BeforeSendQuestion,
@@ -17,14 +24,7 @@ export type {
   TokenResult,
   UserApi,
   WebhookEvents,
-} from './types.ts'
-export {
-  verifyBeforeSend,
-  verifyWebhook,
-  type WebhookEvent,
-  type WebhookRequest,
-  WebhookVerificationError,
-} from './webhooks.ts'
+} from './generated/types.ts'
 
 /** Options of `createChatServer`. */
 export type ChatServerOptions = {

@@ -1,13 +1,13 @@
-import { openDatabase } from './indexed-db.ts'
-import { createRecent } from './recent.ts'
-import { ClientSnapshots } from './snapshot-keeper.ts'
+import { openDatabase } from './backing-store/indexed-db.ts'
+import { ClientSnapshots } from './backing-store/snapshot-keeper.ts'
 import type {
   ListSnapshotData,
   RoomSnapshot,
   SnapshotSource,
   Snapshots,
   SnapshotWriter,
-} from './snapshot-source.ts'
+} from './backing-store/snapshot-source.ts'
+import { createRecent } from './shared/recent.ts'
 
 export type {
   ListSnapshotData,
@@ -18,7 +18,7 @@ export type {
   SnapshotSource,
   Snapshots,
   SnapshotWriter,
-} from './snapshot-source.ts'
+} from './backing-store/snapshot-source.ts'
 
 /** Where snapshots are stored, by owner (a user of a server) and key. Values are JSON. */
 export type SnapshotStorage = {

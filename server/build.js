@@ -48,7 +48,7 @@ for (const { tag } of journal.entries) copy(`db/migrations/${tag}.sql`)
 
 // The pages, bundled: a clone makes each at its first visit.
 mkdirSync(join(dist, 'http'), { recursive: true })
-const buildPage = join(here, '../client-sdk/build-page.js')
+const buildPage = join(here, '../client-sdk/scripts/build-page.js')
 for (const page of ['playground', 'console', 'docs']) {
   const bundle = execFileSync(process.execPath, [buildPage, page], { maxBuffer: 2 ** 26 })
   writeFileSync(join(dist, `http/${page}.json`), bundle)

@@ -7,7 +7,9 @@ import { projectFiles } from './support/copy.ts'
 const TEXT = /\.(?:tsx?|js|css|md|proto|ya?ml)$|^\.ci\/run$|^\.env\.example$|Dockerfile$/
 const CODE = /\.(?:tsx?|js|css)$/
 const GENERATED = new Set([
-  ...['types.ts', 'operations.ts', 'user-operations.ts'].map((name) => `client-sdk/${name}`),
+  ...['types.ts', 'operations.ts', 'user-operations.ts'].map(
+    (name) => `client-sdk/generated/${name}`,
+  ),
   'docs/sdk-reference.md',
 ])
 

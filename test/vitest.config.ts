@@ -144,13 +144,13 @@ const coverage: CoverageV8Options = {
   exclude: [
     '**/*.d.ts',
     '**/client-sdk/{console,dist,docs,playground,react}/**',
-    '**/client-sdk/{generate,reference,types}.ts',
+    '**/client-sdk/{scripts/*,generated/types}.ts',
     // Only a whole server, which is another process, serves these.
     '**/http/playground*.ts',
     // Programs that are told where to send spans load these: long/opentelemetry.long.ts.
     ...['opentelemetry', 'database-spans'].map((name) => `**/server/core/${name}.ts`),
     // Types only.
-    ...['call-options', 'custom'].map((name) => `**/client-sdk/${name}.ts`),
+    ...['calls/call-options', 'custom'].map((name) => `**/client-sdk/${name}.ts`),
     '**/server/jobs/push/settings.ts',
     '**/server/realtime/node.ts',
   ],

@@ -1,4 +1,4 @@
-import type { UserSummary } from '../types.ts'
+import type { UserSummary } from '../generated/types.ts'
 
 /**
  * The latest profiles, by events. Copies in records have no version: those in the response to an

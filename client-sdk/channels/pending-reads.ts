@@ -1,5 +1,5 @@
-import { memoize } from '../equality.ts'
-import type { Channel } from '../types.ts'
+import type { Channel } from '../generated/types.ts'
+import { memoize } from '../shared/equality.ts'
 
 /**
  * The channels that the user is marking as read. They are shown without unread messages until the

@@ -1,5 +1,5 @@
 import type { SharedContext } from '../context.ts'
-import type { Channel } from '../types.ts'
+import type { Channel } from '../generated/types.ts'
 import type { Total } from './unread.ts'
 
 /**

@@ -1,10 +1,10 @@
-import { isDeepEqual, keepIfEqual } from '../equality.ts'
-import type { ChannelEvent } from '../events.ts'
+import type { Channel, Message, UserEvents, UserSummary } from '../generated/types.ts'
+import type { ChannelEvent } from '../realtime/events.ts'
 import { OrderedMessages } from '../room/ordered.ts'
 import { profilesOf, withProfiles } from '../room/profiles.ts'
 import { applyEvent } from '../room/reducer.ts'
 import { emptyState, toChatMessage } from '../room/state.ts'
-import type { Channel, Message, UserEvents, UserSummary } from '../types.ts'
+import { isDeepEqual, keepIfEqual } from '../shared/equality.ts'
 import type { Settings, UnreadCount } from './versions.ts'
 
 /** A channel and what lists sort it by: the greater, the newer its activity. */

@@ -1,5 +1,5 @@
+import type { ListSnapshotData, ShownChannels } from '../backing-store/snapshot-source.ts'
 import type { RestoredList } from '../context.ts'
-import type { ListSnapshotData, ShownChannels } from '../snapshot-source.ts'
 import type { ChannelList } from './list.ts'
 import { startOver } from './start-over.ts'
 

@@ -1,4 +1,4 @@
-import type { ShownChannels } from '../snapshot-source.ts'
+import type { ShownChannels } from '../backing-store/snapshot-source.ts'
 
 /** Forgets all channels: they are of another epoch, or of another app. */
 export function startOver({ channels, lists, unread, remove }: ShownChannels) {

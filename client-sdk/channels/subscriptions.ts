@@ -1,5 +1,5 @@
-import type { TopicPosition } from '../connection.ts'
-import type { ChannelTopics } from '../topics.ts'
+import type { TopicPosition } from '../realtime/connection.ts'
+import type { ChannelTopics } from '../realtime/topics.ts'
 
 /** How many channels' topics are subscribed to. */
 const MAX_SUBSCRIPTIONS = 500

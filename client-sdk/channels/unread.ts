@@ -1,6 +1,6 @@
-import { keepIfEqual } from '../equality.ts'
-import { createStore, type Store, setIfChanged, type WritableStore } from '../store.ts'
-import type { Channel, UserEvents } from '../types.ts'
+import type { Channel, UserEvents } from '../generated/types.ts'
+import { keepIfEqual } from '../shared/equality.ts'
+import { createStore, type Store, setIfChanged, type WritableStore } from '../shared/store.ts'
 import { PendingReads } from './pending-reads.ts'
 
 /** Unread messages: the total, and by channel for those that lists show or rooms watch. */

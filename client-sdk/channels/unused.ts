@@ -1,5 +1,5 @@
+import type { ShownChannels } from '../backing-store/snapshot-source.ts'
 import type { SharedContext } from '../context.ts'
-import type { ShownChannels } from '../snapshot-source.ts'
 
 type Records = {
   restorable: Pick<ShownChannels, 'channels' | 'lists'>

@@ -1,4 +1,4 @@
-import type { Channel } from '../types.ts'
+import type { Channel } from '../generated/types.ts'
 
 /** The parts of a record that change by events without a rev, and have versions instead. */
 export type UnreadCount = Pick<Channel, 'unreadCount' | 'unreadVersion'>

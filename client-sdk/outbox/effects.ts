@@ -1,5 +1,5 @@
 import type { ReadAnswer } from '../channels/versions.ts'
-import type { Emitter } from '../events.ts'
+import type { Emitter } from '../realtime/events.ts'
 import type { LiveRoom } from '../room/index.ts'
 import type { OutboxStep } from './steps.ts'
 

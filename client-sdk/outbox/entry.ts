@@ -1,8 +1,8 @@
-import { ChatError } from '../error.ts'
+import type { MessageEdit, OutboxOperation, Outgoing } from '../backing-store/storage.ts'
+import { ChatError } from '../calls/error.ts'
+import type { Message } from '../generated/types.ts'
 import type { ChatMessage } from '../room/state.ts'
-import type { MessageEdit, OutboxOperation, Outgoing } from '../storage.ts'
-import { createDeferred, type Deferred } from '../timing.ts'
-import type { Message } from '../types.ts'
+import { createDeferred, type Deferred } from '../shared/timing.ts'
 
 /** An operation that the server does not have yet, as far as this client knows. */
 export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {

@@ -1,6 +1,6 @@
-import type { ChatError } from '../error.ts'
-import type { OutboxOperation } from '../storage.ts'
-import type { Message } from '../types.ts'
+import type { OutboxOperation } from '../backing-store/storage.ts'
+import type { ChatError } from '../calls/error.ts'
+import type { Message } from '../generated/types.ts'
 import {
   hasUnknownFields,
   isOutgoing,

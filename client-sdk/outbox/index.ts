@@ -1,6 +1,6 @@
-import { aborted, type ChatError, loggedOut } from '../error.ts'
-import { type OutboxOperation, type Outgoing, withoutApp } from '../storage.ts'
-import type { Message } from '../types.ts'
+import { type OutboxOperation, type Outgoing, withoutApp } from '../backing-store/storage.ts'
+import { aborted, type ChatError, loggedOut } from '../calls/error.ts'
+import type { Message } from '../generated/types.ts'
 import {
   createEntry,
   isOutgoing,

@@ -1,4 +1,4 @@
-import { type OutboxOperation, type OutboxStorage, withoutApp } from '../storage.ts'
+import { type OutboxOperation, type OutboxStorage, withoutApp } from '../backing-store/storage.ts'
 import { isOperation } from './entry.ts'
 import type { TabChange, Tabs } from './tabs.ts'
 

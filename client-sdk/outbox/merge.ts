@@ -1,5 +1,5 @@
-import { aborted } from '../error.ts'
-import type { OutboxOperation } from '../storage.ts'
+import type { OutboxOperation } from '../backing-store/storage.ts'
+import { aborted } from '../calls/error.ts'
 import { createEntry, type OutboxEntry } from './entry.ts'
 import type { Stored } from './journal.ts'
 import type { OutboxOptions } from './options.ts'

@@ -1,7 +1,7 @@
-import type { Connection } from '../connection.ts'
-import type { Gate } from '../retry.ts'
-import type { OutboxStorage } from '../storage.ts'
-import type { Message } from '../types.ts'
+import type { OutboxStorage } from '../backing-store/storage.ts'
+import type { Gate } from '../calls/retry.ts'
+import type { Message } from '../generated/types.ts'
+import type { Connection } from '../realtime/connection.ts'
 import type { OutboxApi } from './perform.ts'
 import type { OutboxStep } from './steps.ts'
 

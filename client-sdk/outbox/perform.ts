@@ -1,8 +1,8 @@
-import type { CallOptions } from '../call-options.ts'
-import { ChatError, isChatError } from '../error.ts'
-import { clampPause, statusOf } from '../retry.ts'
-import type { OutboxOperation, Outgoing } from '../storage.ts'
-import type { BatchError, UserApi } from '../types.ts'
+import type { OutboxOperation, Outgoing } from '../backing-store/storage.ts'
+import type { CallOptions } from '../calls/call-options.ts'
+import { ChatError, isChatError } from '../calls/error.ts'
+import { clampPause, statusOf } from '../calls/retry.ts'
+import type { BatchError, UserApi } from '../generated/types.ts'
 import { isSend, type OutboxEntry } from './entry.ts'
 
 export type OutboxApi = Pick<UserApi, 'messages' | 'reactions' | 'pins' | 'reads'>

@@ -1,5 +1,5 @@
-import type { ChatError } from '../error.ts'
-import type { OutboxOperation } from '../storage.ts'
+import type { OutboxOperation } from '../backing-store/storage.ts'
+import type { ChatError } from '../calls/error.ts'
 
 /** An operation before it has its place in the outbox. */
 export type NewOperation = OutboxOperation extends infer Each

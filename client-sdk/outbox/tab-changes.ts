@@ -1,5 +1,5 @@
-import type { OutboxOperation } from '../storage.ts'
-import type { Message } from '../types.ts'
+import type { OutboxOperation } from '../backing-store/storage.ts'
+import type { Message } from '../generated/types.ts'
 import { createEntry, isOperation, isSend, type OutboxEntry, toError } from './entry.ts'
 import type { OutboxStep } from './steps.ts'
 import type { TabChange } from './tabs.ts'

@@ -1,5 +1,5 @@
-import { browser, isVisible } from '../platform.ts'
-import type { OutboxOperation } from '../storage.ts'
+import type { OutboxOperation } from '../backing-store/storage.ts'
+import { browser, isVisible } from '../shared/platform.ts'
 import type { StoredError } from './entry.ts'
 
 /** Messages between tabs: a change of the outbox that they share, or the user's logout. */

@@ -1,5 +1,5 @@
-import { createRetries } from '../retry.ts'
-import { LONGEST_TIMER_MS } from '../timing.ts'
+import { createRetries } from '../calls/retry.ts'
+import { LONGEST_TIMER_MS } from '../shared/timing.ts'
 import {
   type Command,
   type ConnectResult,

@@ -1,4 +1,4 @@
-import { emulationPath, endpointPath, streamPath } from '../endpoints.ts'
+import { emulationPath, endpointPath, streamPath } from '../generated/endpoints.ts'
 
 /** The address of a WebSocket, with the server's in between. */
 const ENDPOINT = new RegExp(`^ws(s?:.*)${endpointPath}$`)

@@ -1,5 +1,5 @@
-import { createRetries } from '../retry.ts'
-import { notify } from '../store.ts'
+import { createRetries } from '../calls/retry.ts'
+import { notify } from '../shared/store.ts'
 import type {
   ProtocolError,
   Publication,

@@ -1,6 +1,6 @@
 import { useRef, useSyncExternalStore } from 'react'
-import { isShallowEqual } from '../equality.ts'
 import type { Store } from '../index.ts'
+import { isShallowEqual } from '../shared/equality.ts'
 
 /**
  * A store's snapshot; rerenders when it changes. On a server it is the store's initial snapshot.

@@ -1,8 +1,8 @@
+import { type ChatError, toChatError } from '../calls/error.ts'
+import { createRetries } from '../calls/retry.ts'
 import type { ClientContext } from '../context.ts'
-import { type ChatError, toChatError } from '../error.ts'
-import { createRetries } from '../retry.ts'
-import { createStore, type Store, setIfChanged } from '../store.ts'
-import type { Channel } from '../types.ts'
+import type { Channel } from '../generated/types.ts'
+import { createStore, type Store, setIfChanged } from '../shared/store.ts'
 import type { LoadStatus } from './resources.ts'
 
 /** The record of a channel, as far as it is known. */

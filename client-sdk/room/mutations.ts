@@ -1,7 +1,7 @@
-import type { ChannelEvent } from '../events.ts'
+import type { OutboxOperation } from '../backing-store/storage.ts'
+import type { Message, UserSummary } from '../generated/types.ts'
 import type { OutboxStep } from '../outbox/steps.ts'
-import type { OutboxOperation } from '../storage.ts'
-import type { Message, UserSummary } from '../types.ts'
+import type { ChannelEvent } from '../realtime/events.ts'
 import { type OptimisticUpdate, optimistic, withoutConfirmed } from './optimistic.ts'
 import type { ChannelState } from './state.ts'
 

@@ -1,9 +1,9 @@
-import { keepIfEqual, memoize } from '../equality.ts'
-import type { ChannelEvent } from '../events.ts'
-import { REACTION_USERS } from '../limits.ts'
+import type { MessageEdit } from '../backing-store/storage.ts'
+import { REACTION_USERS } from '../generated/limits.ts'
+import type { Message, Reaction, UserSummary } from '../generated/types.ts'
 import { withEdit } from '../outbox/entry.ts'
-import type { MessageEdit } from '../storage.ts'
-import type { Message, Reaction, UserSummary } from '../types.ts'
+import type { ChannelEvent } from '../realtime/events.ts'
+import { keepIfEqual, memoize } from '../shared/equality.ts'
 import type { ChatMessage } from './state.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { keepIfEqual } from '../equality.ts'
+import { keepIfEqual } from '../shared/equality.ts'
 
 type Ordered = { id: string; seq: number; userId: string; clientId?: string | null | undefined }
 type Chunk<Item> = readonly Item[]

@@ -1,7 +1,7 @@
+import type { Attachment, Message, UserSummary } from '../generated/types.ts'
 import { isOutgoing } from '../outbox/entry.ts'
 import type { Outbox } from '../outbox/index.ts'
-import { newId } from '../platform.ts'
-import type { Attachment, Message, UserSummary } from '../types.ts'
+import { newId } from '../shared/platform.ts'
 import { unsentMessage } from './selectors.ts'
 import type { ChatMessage } from './state.ts'
 

@@ -1,6 +1,6 @@
-import { isChatError } from '../error.ts'
-import { MEMBERS_PER_PAGE } from '../limits.ts'
-import type { Message, PinnedMessage, UserApi } from '../types.ts'
+import { isChatError } from '../calls/error.ts'
+import { MEMBERS_PER_PAGE } from '../generated/limits.ts'
+import type { Message, PinnedMessage, UserApi } from '../generated/types.ts'
 import { upsertMessages } from './reducer.ts'
 import type { ChannelState, ChatMessage, Timeline, TimelineWindow } from './state.ts'
 import {

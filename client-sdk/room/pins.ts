@@ -1,5 +1,5 @@
-import { keepIfEqual } from '../equality.ts'
-import type { Message, PinnedMessage } from '../types.ts'
+import type { Message, PinnedMessage } from '../generated/types.ts'
+import { keepIfEqual } from '../shared/equality.ts'
 import { type OptimisticUpdate, withUpdates } from './optimistic.ts'
 import { type ChannelState, toChatMessage } from './state.ts'
 

@@ -1,5 +1,5 @@
-import { keepIfEqual } from '../equality.ts'
-import type { Reaction, UserSummary } from '../types.ts'
+import type { Reaction, UserSummary } from '../generated/types.ts'
+import { keepIfEqual } from '../shared/equality.ts'
 import type { ChannelState } from './state.ts'
 
 /** Users' current names and images, by id. */

@@ -1,7 +1,7 @@
-import { memoize } from '../equality.ts'
-import type { ChannelEvent } from '../events.ts'
-import { QUOTED_LENGTH } from '../limits.ts'
-import type { Message, QuotedMessage } from '../types.ts'
+import { QUOTED_LENGTH } from '../generated/limits.ts'
+import type { Message, QuotedMessage } from '../generated/types.ts'
+import type { ChannelEvent } from '../realtime/events.ts'
+import { memoize } from '../shared/equality.ts'
 import type { ChannelState, ChatMessage } from './state.ts'
 
 /** The part of a message that a quote shows. */

@@ -1,5 +1,5 @@
-import { type ChatError, toChatError } from '../error.ts'
-import { createRetries } from '../retry.ts'
+import { type ChatError, toChatError } from '../calls/error.ts'
+import { createRetries } from '../calls/retry.ts'
 import { type BufferedChange, LoadBuffer } from './load-buffer.ts'
 import type { ChannelState } from './state.ts'
 

@@ -1,4 +1,4 @@
-import type { RoomSnapshot } from '../snapshot-source.ts'
+import type { RoomSnapshot } from '../backing-store/snapshot-source.ts'
 import { OrderedMessages } from './ordered.ts'
 import type { ChannelSync } from './sync.ts'
 import { visibleMessages } from './timeline.ts'

@@ -1,5 +1,5 @@
-import type { ChatError } from '../error.ts'
-import type { Member, Message, PinnedMessage, UserSummary } from '../types.ts'
+import type { ChatError } from '../calls/error.ts'
+import type { Member, Message, PinnedMessage, UserSummary } from '../generated/types.ts'
 import { OrderedMessages } from './ordered.ts'
 
 /** A part of a text that grows, and where it begins. */

@@ -1,6 +1,6 @@
-import { isChatError } from '../error.ts'
+import { isChatError } from '../calls/error.ts'
+import type { Message, UserApi } from '../generated/types.ts'
 import { furtherRead } from '../outbox/fold.ts'
-import type { Message, UserApi } from '../types.ts'
 
 export type ReadResult = Awaited<ReturnType<UserApi['reads']['mark']>>
 

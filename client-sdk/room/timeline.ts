@@ -1,5 +1,5 @@
-import { isDeepEqual, isShallowEqual, memoize } from '../equality.ts'
-import type { Message } from '../types.ts'
+import type { Message } from '../generated/types.ts'
+import { isDeepEqual, isShallowEqual, memoize } from '../shared/equality.ts'
 import { concat, OrderedMessages } from './ordered.ts'
 import { upsertMessages } from './reducer.ts'
 import {

@@ -1,6 +1,6 @@
-import type { MessageEdit } from '../storage.ts'
-import type { Store } from '../store.ts'
-import type { Member, Message, PinnedMessage } from '../types.ts'
+import type { MessageEdit } from '../backing-store/storage.ts'
+import type { Member, Message, PinnedMessage } from '../generated/types.ts'
+import type { Store } from '../shared/store.ts'
 import type { RoomInfo } from './info.ts'
 import type { Draft, OutgoingMessage } from './outgoing.ts'
 import type {

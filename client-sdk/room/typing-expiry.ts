@@ -1,4 +1,4 @@
-import type { ChannelEvent } from '../events.ts'
+import type { ChannelEvent } from '../realtime/events.ts'
 
 type TypingEvent = Extract<ChannelEvent, { type: 'typing.start' | 'typing.stop' }>
 

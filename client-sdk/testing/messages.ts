@@ -1,8 +1,8 @@
-import { ChatError } from '../error.ts'
+import { ChatError } from '../calls/error.ts'
+import type { Message, UserSummary } from '../generated/types.ts'
 import type { ChatMessage, Draft } from '../room/index.ts'
 import { quoteOf } from '../room/quotes.ts'
 import type { MessagesSnapshot, MessagesStore } from '../room/stores.ts'
-import type { Message, UserSummary } from '../types.ts'
 import { constantly, derived } from './stores.ts'
 
 /** When everything in a fake room happens. */

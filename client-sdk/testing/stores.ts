@@ -1,4 +1,4 @@
-import { createStore, type Store } from '../store.ts'
+import { createStore, type Store } from '../shared/store.ts'
 
 const failure = (cause: unknown) => console.error(cause)
 export const constantly = <Snapshot>(snapshot: Snapshot) =>

@@ -20,7 +20,7 @@ export async function bundlePage(page: PageName): Promise<Bundle> {
 
 /** In a separate process: it delays no calls, and its memory is freed. */
 async function bundleSources(page: PageName) {
-  const buildScript = pathOf('../../client-sdk/build-page.js')
+  const buildScript = pathOf('../../client-sdk/scripts/build-page.js')
   const { stdout } = await promisify(execFile)(process.execPath, [buildScript, page], {
     maxBuffer: Number.POSITIVE_INFINITY,
   })

@@ -1,6 +1,6 @@
 import { ChatError } from '@parley/client'
-import { Connection } from '@parley/client/internal/connection'
-import { Tokens } from '@parley/client/internal/tokens'
+import { Connection } from '@parley/client/internal/realtime/connection'
+import { Tokens } from '@parley/client/internal/realtime/tokens'
 import { expect, onTestFinished, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { stoppedClock } from '../support/scripted/time.ts'

@@ -1,6 +1,6 @@
 import { type CallOptions, ChatError, type ChatEvent } from '@parley/client'
-import { CatchUp } from '@parley/client/internal/catch-up'
-import { createDeferred, withDeadline } from '@parley/client/internal/timing'
+import { CatchUp } from '@parley/client/internal/realtime/catch-up'
+import { createDeferred, withDeadline } from '@parley/client/internal/shared/timing'
 import { expect, test } from 'vitest'
 import { isOffline, ready, until } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'

@@ -1,5 +1,5 @@
 import { memoryStorage, type OutboxStorage } from '@parley/client'
-import { createRecent } from '@parley/client/internal/recent'
+import { createRecent } from '@parley/client/internal/shared/recent'
 import { createSnapshots, indexedDbSnapshotStorage } from '@parley/client/snapshots'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, test } from 'vitest'

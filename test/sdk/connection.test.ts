@@ -1,6 +1,6 @@
 import type { ChatClient, ConnectionState } from '@parley/client'
-import { Connection } from '@parley/client/internal/connection'
-import { Tokens } from '@parley/client/internal/tokens'
+import { Connection } from '@parley/client/internal/realtime/connection'
+import { Tokens } from '@parley/client/internal/realtime/tokens'
 import { topics } from '@parley/contract'
 import { Window } from 'happy-dom'
 import { expect, onTestFinished, test, vi } from 'vitest'

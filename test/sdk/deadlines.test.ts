@@ -1,5 +1,5 @@
 import { createApi } from '@parley/client/api'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createDeferred } from '@parley/client/internal/shared/timing'
 import { expect, test } from 'vitest'
 import { stoppedClock } from '../support/scripted/time.ts'
 

@@ -1,11 +1,11 @@
 import type { OutboxOperation } from '@parley/client'
 import { ChatError } from '@parley/client'
+import { openStream } from '@parley/client/internal/backend/stream'
 import { UnreadCounts } from '@parley/client/internal/channels/unread'
 import { VersionedParts } from '@parley/client/internal/channels/versions'
 import { createEntry, isOperation, type OutboxEntry } from '@parley/client/internal/outbox/entry'
 import { prepare } from '@parley/client/internal/outbox/fold'
 import { Resources } from '@parley/client/internal/room/resources'
-import { openStream } from '@parley/client/internal/stream'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'
 

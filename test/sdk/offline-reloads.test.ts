@@ -1,5 +1,5 @@
 import { createChatClient, memoryStorage } from '@parley/client'
-import { WebSocket } from '@parley/client/internal/websocket.node'
+import { WebSocket } from '@parley/client/internal/realtime/websocket.node'
 import { createSnapshots, type SnapshotStorage } from '@parley/client/snapshots'
 import { expect, onTestFinished, test } from 'vitest'
 import { chatOf, GROUP, isLive, isOffline, ready, texts, until } from '../support/chat.ts'

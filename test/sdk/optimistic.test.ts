@@ -1,4 +1,4 @@
-import type { ChannelEvent } from '@parley/client/internal/events'
+import type { ChannelEvent } from '@parley/client/internal/realtime/events'
 import {
   type OptimisticUpdate,
   optimistic,

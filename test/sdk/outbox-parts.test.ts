@@ -1,5 +1,4 @@
 import { memoryStorage, type OutboxOperation } from '@parley/client'
-import { createEmitter } from '@parley/client/internal/events'
 import { createStepHandler } from '@parley/client/internal/outbox/effects'
 import { createEntry } from '@parley/client/internal/outbox/entry'
 import { Journal } from '@parley/client/internal/outbox/journal'
@@ -7,7 +6,8 @@ import { mergeStored, showMerged } from '@parley/client/internal/outbox/merge'
 import type { OutboxStep } from '@parley/client/internal/outbox/steps'
 import { applyTabChange } from '@parley/client/internal/outbox/tab-changes'
 import { Tabs } from '@parley/client/internal/outbox/tabs'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createEmitter } from '@parley/client/internal/realtime/events'
+import { createDeferred } from '@parley/client/internal/shared/timing'
 import { expect, onTestFinished, test } from 'vitest'
 
 const read: OutboxOperation = { type: 'read', clientId: 'r', channelId: 'c', createdAt: '2026' }

@@ -1,5 +1,5 @@
 import { memoryStorage, type OutboxStorage } from '@parley/client'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createDeferred } from '@parley/client/internal/shared/timing'
 import { expect, test } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'
 import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/index.ts'

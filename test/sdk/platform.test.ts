@@ -1,6 +1,6 @@
 import { indexedDbStorage } from '@parley/client'
 import { createApi, isChatError } from '@parley/client/api'
-import { onSleep, onWake } from '@parley/client/internal/platform'
+import { onSleep, onWake } from '@parley/client/internal/shared/platform'
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ready, texts, until } from '../support/chat.ts'

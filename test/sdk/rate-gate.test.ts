@@ -1,5 +1,5 @@
 import type { CallOptions, TokenResult } from '@parley/client/api'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createDeferred } from '@parley/client/internal/shared/timing'
 import { createChatServer } from '@parley/client/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { isOffline } from '../support/chat.ts'

@@ -1,5 +1,5 @@
 import { ChatError, createApi } from '@parley/client/api'
-import { pauseBeforeRetry, statusOf } from '@parley/client/internal/retry'
+import { pauseBeforeRetry, statusOf } from '@parley/client/internal/calls/retry'
 import { errorStatus } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'

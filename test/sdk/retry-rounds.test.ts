@@ -1,4 +1,4 @@
-import { createRetries } from '@parley/client/internal/retry'
+import { createRetries } from '@parley/client/internal/calls/retry'
 import { expect, test } from 'vitest'
 import { stoppedClock } from '../support/scripted/time.ts'
 

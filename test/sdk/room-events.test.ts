@@ -4,7 +4,7 @@ import {
   withChannelProfile,
   withUserProfile,
 } from '@parley/client/internal/channels/reducer'
-import type { ChannelEvent } from '@parley/client/internal/events'
+import type { ChannelEvent } from '@parley/client/internal/realtime/events'
 import { optimistic } from '@parley/client/internal/room/optimistic'
 import { shownPins, updatePins } from '@parley/client/internal/room/pins'
 import { applyProfiles, profilesOf } from '@parley/client/internal/room/profiles'

@@ -1,7 +1,7 @@
 import { OrderedMessages } from '@parley/client/internal/room/ordered'
 import { snapshotOf } from '@parley/client/internal/room/snapshot'
 import { emptyState } from '@parley/client/internal/room/state'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createDeferred } from '@parley/client/internal/shared/timing'
 import { createSnapshots, type RoomSnapshot, type SnapshotSource } from '@parley/client/snapshots'
 import { expect, onTestFinished, test, vi } from 'vitest'
 

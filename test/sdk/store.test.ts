@@ -1,4 +1,4 @@
-import { createStore } from '@parley/client/internal/store'
+import { createStore } from '@parley/client/internal/shared/store'
 import { expect, test } from 'vitest'
 
 test('a listener that unsubscribes twice ends its own watch only, and once', () => {

@@ -1,5 +1,5 @@
 import type { TokenResult } from '@parley/client'
-import { Tokens } from '@parley/client/internal/tokens'
+import { Tokens } from '@parley/client/internal/realtime/tokens'
 import { expect, onTestFinished, test } from 'vitest'
 import { isOffline } from '../support/chat.ts'
 import { quiet, scriptedChat } from '../support/scripted/index.ts'

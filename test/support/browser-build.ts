@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import type { Plugin } from 'vitest/config'
 // biome-ignore lint/style/noRestrictedImports: the build script is not part of the package
-import { buildForBrowsers } from '../../client-sdk/browser-build.js'
+import { buildForBrowsers } from '../../client-sdk/scripts/browser-build.js'
 
 const outdir = join(import.meta.dirname, '../../client-sdk/dist/browser')
 /** The entries that it has. A backend's is not for browsers. */

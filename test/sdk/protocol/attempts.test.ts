@@ -1,5 +1,5 @@
 import { ChatError } from '@parley/client'
-import { createDeferred } from '@parley/client/internal/timing'
+import { createDeferred } from '@parley/client/internal/shared/timing'
 import { expect, test } from 'vitest'
 import { quiet } from '../../support/scripted/index.ts'
 import { connectionToTest, publication } from '../../support/scripted/peer.ts'

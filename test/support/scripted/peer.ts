@@ -1,5 +1,5 @@
-import { Connection } from '@parley/client/internal/connection'
-import { Tokens } from '@parley/client/internal/tokens'
+import { Connection } from '@parley/client/internal/realtime/connection'
+import { Tokens } from '@parley/client/internal/realtime/tokens'
 import { onTestFinished } from 'vitest'
 import { quiet } from './index.ts'
 import { stoppedClock } from './time.ts'
