@@ -27,9 +27,9 @@ export const content = {
     .default([])
     .meta({ description: `At most ${limits.attachments}.` }),
 }
-type Content = { text: string; attachments?: unknown[]; streaming?: boolean | undefined }
+type DraftContent = { text: string; attachments?: unknown[]; streaming?: boolean | undefined }
 /** A message that grows may begin empty. */
-export const hasContent = ({ text, attachments = [], streaming = false }: Content) =>
+export const hasContent = ({ text, attachments = [], streaming = false }: DraftContent) =>
   text !== '' || attachments.length > 0 || streaming
 export const emptyContent = {
   error: 'expected at least 1 character, or an attachment',

@@ -77,7 +77,7 @@ export function buildApp(options: AppOptions) {
   const nodeId = randomUUID()
   const app = createFastify({ ...http, isStopping: shutdown.isEnding, metrics, nodeId })
   logOutages(db.outages, app.log)
-  const shared: Shared = {
+  const shared: SharedParts = {
     admit: createAdmission({ poolSize: db.poolSize, metrics }),
     revocations: createRevocations(),
     lastActive: createLastActive(db),
@@ -125,7 +125,7 @@ const reporter =
   }
 
 /** Used by calls and by real time. */
-type Shared = {
+type SharedParts = {
   admit: Admit
   revocations: Revocations
   lastActive: LastActive
@@ -133,7 +133,7 @@ type Shared = {
   sharedWindows: SharedWindows | undefined
 }
 type Realtime = ReturnType<typeof startRealtime>
-type Parts = Shared & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
+type Parts = SharedParts & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function startRealtime(
@@ -143,7 +143,7 @@ function startRealtime(
     nodeId,
     report,
     ...shared
-  }: Shared & { app: FastifyInstance; nodeId: string; report: Report },
+  }: SharedParts & { app: FastifyInstance; nodeId: string; report: Report },
 ) {
   const { timings } = settings
   const { log } = app

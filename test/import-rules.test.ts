@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 import { useLintedFolder } from './support/lint.ts'
 
-const { write, findings, checkLint } = useLintedFolder()
+const { write, findings, check } = useLintedFolder()
 
 const refused = [
   ['contract/polls.ts', 'fastify'],
@@ -149,20 +149,34 @@ test('the lint check covers every workspace, and fails when it sees no files', (
   const files = ['contract', 'server', 'client-sdk', 'test'].map(
     (workspace) => `${workspace}/index.ts`,
   )
-  expect(checkLint()).toMatchObject({
+  expect(check('lint')).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('No files were processed'),
   })
   write(Object.fromEntries(files.map((file) => [file, 'export const one = 1\n'])))
-  expect(checkLint()).toMatchObject({
+  expect(check('lint')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('Checked 4 files'),
   })
   write(Object.fromEntries(files.map((file) => [file, 'export const one: any = 1\n'])))
-  const { status, stdout, stderr } = checkLint()
+  const { status, stdout, stderr } = check('lint')
   expect(status).toBe(1)
   for (const file of files)
     expect(stdout + stderr).toContain(`${file}:1:19 lint/suspicious/noExplicitAny`)
+})
+
+test('the check for circles refuses one of types, and fails when it sees no files', () => {
+  expect(check('cycles')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('No entry files were matched'),
+  })
+  write({
+    'server/realtime/a.ts': "import type { B } from './b.ts'\nexport type A = B | 1\n",
+    'server/realtime/b.ts': 'export type B = 2\n',
+  })
+  expect(check('cycles')).toMatchObject({ status: 0 })
+  write({ 'server/realtime/b.ts': "import type { A } from './a.ts'\nexport type B = A[]\n" })
+  expect(check('cycles')).toMatchObject({ status: 1 })
 })
 
 function imports(rules: readonly (readonly [string, string])[]) {

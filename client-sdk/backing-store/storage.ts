@@ -2,7 +2,7 @@ import type { Attachment, Message, TokenResult, UserApi } from '../generated/typ
 import { browser } from '../shared/platform.ts'
 import { openDatabase } from './indexed-db.ts'
 
-type Stored = {
+type OutboxRecord = {
   /** Identifies the operation; of a message to send it is the message's key, too. */
   clientId: string
   channelId: string
@@ -12,7 +12,7 @@ type Stored = {
   failure?: { code: string; message: string; status: number } | undefined
 }
 /** A message that the server does not have yet. */
-export type Outgoing = Stored & {
+export type Outgoing = OutboxRecord & {
   /** Tells it from other operations; messages of earlier versions have none. */
   type?: 'send' | undefined
   /** The text to send. */
@@ -32,7 +32,7 @@ export type Outgoing = Stored & {
  */
 export type MessageEdit = Pick<Parameters<UserApi['messages']['edit']>[0], 'text' | 'custom'>
 /** A change that the server does not have yet, of a message: its id, or its key while unsent. */
-export type OutgoingChange = Stored & {
+export type OutgoingChange = OutboxRecord & {
   /** The message to change: its id, or its `clientId` while it is unsent. */
   messageId: string
 } & (
@@ -54,7 +54,7 @@ export type OutgoingChange = Stored & {
       }
   )
 /** A channel was read, up to a message. */
-export type OutgoingRead = Stored & {
+export type OutgoingRead = OutboxRecord & {
   /** Tells it from other operations. */
   type: 'read'
   /** The last message that was read; without it all that the server has were. */

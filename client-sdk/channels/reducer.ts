@@ -112,16 +112,16 @@ export function sortKeysOf(page: readonly Channel[]): Map<string, number> {
 const lastActivity = ({ lastMessage, createdAt }: Channel) =>
   Date.parse(lastMessage?.createdAt ?? createdAt)
 
-type Profile = UserEvents['channel.updated']['channel']
+type ChannelProfile = UserEvents['channel.updated']['channel']
 /** Applies what all readers see alike. A direct message still shows its other user. */
-function withProfile(channel: Channel, profile: Profile): Channel {
+function withProfile(channel: Channel, profile: ChannelProfile): Channel {
   const { name, image } = profile.type === 'messaging' ? channel : profile
   return { ...channel, ...profile, name, image }
 }
 
 /** Updates the name, image and description, unless known ones are newer. */
 export const withChannelProfile =
-  (profile: Profile) =>
+  (profile: ChannelProfile) =>
   ({ channel, sortKey }: ListedChannel): ListedChannel => ({
     channel: profile.updatedAt < channel.updatedAt ? channel : withProfile(channel, profile),
     sortKey,

@@ -3,7 +3,7 @@ import { describeError } from './describe-error.ts'
 import { useSession } from './session.tsx'
 import type { Problem } from './use-data.ts'
 
-type Page<Row> = { rows: Row[]; nextCursor: string | null }
+type RowPage<Row> = { rows: Row[]; nextCursor: string | null }
 type State<Row> = {
   rows: Row[]
   nextCursor: string | null
@@ -21,7 +21,7 @@ export type Pages<Row> = Omit<State<Row>, 'nextCursor'> & {
 const EMPTY_PAGES = 10
 
 async function nextRows<Row>(
-  load: (cursor: string | undefined) => Promise<Page<Row>>,
+  load: (cursor: string | undefined) => Promise<RowPage<Row>>,
   { cursor, isWanted }: { cursor: string | undefined; isWanted: () => boolean },
 ) {
   let page = await load(cursor)
@@ -36,7 +36,7 @@ const nothing = { rows: [], nextCursor: null, isLoading: true }
 
 /** A list that is loaded page by page. Another key starts a new list. */
 export function usePages<Row>(
-  load: (cursor: string | undefined) => Promise<Page<Row>>,
+  load: (cursor: string | undefined) => Promise<RowPage<Row>>,
   key: string,
 ): Pages<Row> {
   const { noteFailure } = useSession()

@@ -33,14 +33,14 @@ export type Parameter = {
   description?: string
   schema: Schema
 }
-export type Content = Record<
+export type MediaContent = Record<
   string,
   { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }
 >
-export type Answer = { $ref?: string; description?: string; content?: Content }
+export type Answer = { $ref?: string; description?: string; content?: MediaContent }
 export type SecurityScheme = 'bearer' | 'apiKey' | 'userId' | 'adminKey'
 
-type Body = { required?: boolean; content: Content }
+type Body = { required?: boolean; content: MediaContent }
 
 export type Operation = {
   operationId: string
@@ -164,7 +164,7 @@ export const nameOf = (schema: Schema) => refOf(schema)?.split('/').at(-1)
 const refOf = ({ $ref, allOf }: Ref) => $ref ?? allOf?.[0]?.$ref
 
 /** The first example of a content, of whatever media type. */
-export function exampleOf(content: Content | undefined): unknown {
+export function exampleOf(content: MediaContent | undefined): unknown {
   const [media] = Object.values(content ?? {})
   const [named] = Object.values(media?.examples ?? {})
   return media?.example ?? named?.value

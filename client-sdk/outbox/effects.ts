@@ -3,7 +3,7 @@ import type { Emitter } from '../realtime/events.ts'
 import type { LiveRoom } from '../room/index.ts'
 import type { OutboxStep } from './steps.ts'
 
-type Shown = {
+type ShownRecord = {
   rooms: ReadonlyMap<string, LiveRoom>
   records: {
     startReading: (channelId: string, seq?: number) => boolean
@@ -14,7 +14,7 @@ type Shown = {
 }
 
 /** Shows what becomes of the operations of the outbox: in rooms, in unread counts, as events. */
-export function createStepHandler({ rooms, records, emitter }: Shown) {
+export function createStepHandler({ rooms, records, emitter }: ShownRecord) {
   const reading = new Set<string>()
   return (step: OutboxStep) => {
     const { kind, op } = step

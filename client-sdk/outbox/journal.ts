@@ -5,7 +5,7 @@ import type { TabChange, Tabs } from './tabs.ts'
 type JournalOptions = { storage: OutboxStorage; tabs: Tabs; onError: (error: unknown) => void }
 
 /** The stored operations, and the ids of all that were, as far as this tab knows. */
-export type Stored = { operations: OutboxOperation[]; wasStored: ReadonlySet<string> }
+export type StoredOperations = { operations: OutboxOperation[]; wasStored: ReadonlySet<string> }
 
 /** Stores the operations of an owner, once one is known, and tells other tabs. */
 export class Journal {
@@ -21,7 +21,7 @@ export class Journal {
   constructor(readonly options: JournalOptions) {}
 
   /** The stored operations; undefined if they cannot be read, or are no longer needed. */
-  async load(): Promise<Stored | undefined> {
+  async load(): Promise<StoredOperations | undefined> {
     const { storage, onError } = this.options
     const { owner } = this
     if (owner === undefined) return undefined

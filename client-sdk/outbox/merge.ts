@@ -1,7 +1,7 @@
 import type { OutboxOperation } from '../backing-store/storage.ts'
 import { aborted } from '../calls/error.ts'
 import { createEntry, type OutboxEntry } from './entry.ts'
-import type { Stored } from './journal.ts'
+import type { StoredOperations } from './journal.ts'
 import type { OutboxOptions } from './options.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { OutboxOptions } from './options.ts'
  */
 export function mergeStored(
   known: ReadonlyMap<string, OutboxEntry>,
-  { operations, wasStored }: Stored,
+  { operations, wasStored }: StoredOperations,
 ) {
   const entryOf = (op: OutboxOperation) =>
     known.get(op.clientId) ?? createEntry(op, { wasTried: true })

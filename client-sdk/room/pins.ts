@@ -43,7 +43,7 @@ export function updatePins(
   return { ...state, pins: updated, arePinsStale: state.arePinsStale || hasUnlistedPin }
 }
 
-type Shown = {
+type ShownPins = {
   state: ChannelState
   updates: readonly OptimisticUpdate[]
   me: string
@@ -55,7 +55,7 @@ type Shown = {
  */
 export function shownPins(
   before: readonly PinnedMessage[],
-  { state, updates, me }: Shown,
+  { state, updates, me }: ShownPins,
 ): readonly PinnedMessage[] {
   const pinnedAt = new Date().toISOString()
   const made = updates.flatMap(({ messageId }) => {

@@ -89,9 +89,9 @@ export function visibleMessages(
   return append(shown, justSent)
 }
 
-type Shown = { parts: readonly (readonly ChatMessage[])[]; items: readonly ChatMessage[] }
+type ShownTimeline = { parts: readonly (readonly ChatMessage[])[]; items: readonly ChatMessage[] }
 /** By collection and timeline: the same array until what is shown changes. */
-const shownBefore = /* @__PURE__ */ memoize(() => new Map<string | undefined, Shown>())
+const shownBefore = /* @__PURE__ */ memoize(() => new Map<string | undefined, ShownTimeline>())
 /** By part and timeline: a part that has not changed is not filtered again. */
 const shownParts = /* @__PURE__ */ memoize(
   () => new Map<string | undefined, readonly ChatMessage[]>(),

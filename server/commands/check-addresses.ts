@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Config } from '../config.ts'
 import { errorMessage } from '../lifecycle.ts'
-import { type Address, listenError } from './listen-error.ts'
+import { listenError, type NamedAddress } from './listen-error.ts'
 
 /**
  * Throws if a start could not listen, in its words and its order. Both addresses are listened at
@@ -20,7 +20,7 @@ export async function checkAddresses({ host, port, metricsHost, metricsPort }: C
   if (failed.length > 0) throw new Error(failed.join('; '))
 }
 
-async function listen(address: Address) {
+async function listen(address: NamedAddress) {
   const server = createServer().listen(address.port, address.host)
   await once(server, 'listening').catch(listenError(address))
   return server

@@ -8,18 +8,18 @@ import { QUEUE_CONNECTIONS } from '../jobs/queue-pool.ts'
  */
 const BESIDE_POOL = 6
 
-export type Sizes = Pick<Config, 'workers' | 'poolSize' | 'jobs'>
+export type ProcessSizes = Pick<Config, 'workers' | 'poolSize' | 'jobs'>
 
 /**
  * How many connections to the database a server has at most. In a rolling restart a process runs
  * beside its successor.
  */
-export const connectionsOf = ({ workers, poolSize, jobs }: Sizes) =>
+export const connectionsOf = ({ workers, poolSize, jobs }: ProcessSizes) =>
   (workers === 1 ? 1 : workers + 1) * (poolSize + BESIDE_POOL) +
   (jobs === 'on' ? QUEUE_CONNECTIONS : 0)
 
 /** Warns when the database allows fewer connections than this server alone may need. */
-export const connectionWarnings = (url: string, config: Sizes) =>
+export const connectionWarnings = (url: string, config: ProcessSizes) =>
   useOnce(url, async (db) => {
     // Superusers have no other limit. PostgreSQL 15 reserves none for other roles.
     const [setting] = await db<{ allowed: number }[]>`

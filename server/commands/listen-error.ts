@@ -1,10 +1,12 @@
+import type { ListenAddress } from '../http/listen.ts'
 import { errorMessage } from '../lifecycle.ts'
 
-export type Address = { port: number; host: string; prefix?: string }
+/** `prefix` is that of the variables that name the address. */
+export type NamedAddress = ListenAddress & { prefix?: string }
 
 /** Throws an error of listening again, with the variable to set: PORT or HOST, or METRICS_PORT. */
 export const listenError =
-  ({ port, host, prefix = '' }: Address) =>
+  ({ port, host, prefix = '' }: NamedAddress) =>
   (error: unknown): never => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const problem = problems[code]

@@ -6,7 +6,7 @@ import { whenReady } from '../db/when-ready.ts'
 import { migrateQueue } from '../jobs/queue.ts'
 import { errorMessage } from '../lifecycle.ts'
 import { processLog } from '../process-log.ts'
-import { connectionWarnings, type Sizes } from './connections.ts'
+import { connectionWarnings, type ProcessSizes } from './connections.ts'
 import { databaseError } from './database-error.ts'
 import { grantIfMigrated } from './grants.ts'
 
@@ -31,7 +31,7 @@ export const migrateWhenReady = (url: string, config: WaitOptions) =>
   whenDatabaseIsReady(() => migrate(url, { onNotice: processLog.warn }), config)
 
 /** Prepares the schema for a server, which may need more connections than there are. */
-export async function prepareDatabase(url: string, config: Migrating & Sizes) {
+export async function prepareDatabase(url: string, config: Migrating & ProcessSizes) {
   await prepareSchema(url, config)
   const warnings = await whenDatabaseIsReady(() => connectionWarnings(url, config), config)
   for (const warning of warnings) processLog.warn(warning)

@@ -3,7 +3,7 @@ import { AggregatorRegistry, type MetricObject } from 'prom-client'
 /** A worker process whose counters are part of the sum, also after it has ended. */
 type Counted = { id: number; isDead: () => boolean }
 /** The metrics of a worker process; undefined if it was too busy to answer. */
-export type Shown = { worker: Counted; metrics: MetricObject[] | undefined }
+export type WorkerReport = { worker: Counted; metrics: MetricObject[] | undefined }
 
 /**
  * Sums up the metrics of worker processes. Counters and histograms must not fall: Prometheus would
@@ -15,7 +15,7 @@ export function createMetricsSum() {
   let ended: MetricObject[] = []
 
   /** A registry with the sum, given what running processes have shown. One call at a time. */
-  return async (shown: Shown[]) => {
+  return async (shown: WorkerReport[]) => {
     for (const { worker, metrics } of shown)
       if (metrics) last.set(worker.id, { worker, counters: metrics.filter(isCounted) })
     const answered = new Set(shown.flatMap(({ worker, metrics }) => (metrics ? worker.id : [])))

@@ -31,7 +31,7 @@ type CallerLoad = {
   waiting: Set<() => void>
 }
 /** The load of a caller and of their app. */
-export type Load = { app: AppLoad; caller: CallerLoad }
+export type AdmissionLoad = { app: AppLoad; caller: CallerLoad }
 
 /** A queue is long if at least this many calls wait for each connection of the app. */
 const LONG_QUEUE = 4
@@ -61,7 +61,7 @@ export class AdmissionLoads {
     this.#lookUps = Math.min(LOOK_UPS, Math.ceil(this.#perApp / 2))
   }
 
-  of(who: AdmittedCaller): Load {
+  of(who: AdmittedCaller): AdmissionLoad {
     const name = nameOf(who)
     const app = this.#loads.get(who.appId) ?? this.#beginApp(who)
     const caller = app.callers.get(name) ?? this.#begin(who)
@@ -84,14 +84,14 @@ export class AdmissionLoads {
     return { ...load, atOnce: this.#perApp }
   }
 
-  forgetIdle(who: AdmittedCaller, { app, caller }: Load) {
+  forgetIdle(who: AdmittedCaller, { app, caller }: AdmissionLoad) {
     if (caller.running > 0 || caller.waiting.size > 0) return
     app.callers.delete(nameOf(who))
     if (app.callers.size > 0 || !this.#loads.delete(who.appId)) return
     if (app.isApp) this.#apps -= 1
   }
 
-  hasRoom({ app, caller }: Load) {
+  hasRoom({ app, caller }: AdmissionLoad) {
     if (caller.running >= caller.atOnce) return false
     return caller.isApart || app.running < this.#placesOf(app)
   }
@@ -110,19 +110,19 @@ export class AdmissionLoads {
     return hasFewer ? fewer : all
   }
 
-  isFull(who: AdmittedCaller, { app, caller }: Load) {
+  isFull(who: AdmittedCaller, { app, caller }: AdmissionLoad) {
     const { userWaiting, appWaiting } = limits.callsAtOnce
     if ('userId' in who) return caller.waiting.size >= userWaiting || app.waiting >= appWaiting
     if (who.queue === 'tokens') return caller.waiting.size >= appWaiting
     return who.queue === 'calls' && app.waiting >= appWaiting
   }
 
-  start({ app, caller }: Load) {
+  start({ app, caller }: AdmissionLoad) {
     if (!caller.isApart) app.running += 1
     caller.running += 1
   }
 
-  finish(who: AdmittedCaller, load: Load) {
+  finish(who: AdmittedCaller, load: AdmissionLoad) {
     if (!load.caller.isApart) load.app.running -= 1
     load.caller.running -= 1
     this.#admitNext(load.app)

@@ -1,5 +1,5 @@
 import { DeadlineError } from '../db/client.ts'
-import { AdmissionLoads, type AdmittedCaller, type Load } from './admission-loads.ts'
+import { type AdmissionLoad, AdmissionLoads, type AdmittedCaller } from './admission-loads.ts'
 import { ApiError } from './errors.ts'
 import { createLoopWatch } from './loop-watch.ts'
 import type { Metrics } from './metrics.ts'
@@ -53,7 +53,7 @@ export function createAdmission({
     metrics.callsRefused.inc({ reason })
     return error
   }
-  const wait = (request: AdmissionRequest, { app, caller }: Load) =>
+  const wait = (request: AdmissionRequest, { app, caller }: AdmissionLoad) =>
     new Promise<void>((resolve, reject) => {
       const { gone } = request
       const leave = () => {

@@ -6,10 +6,10 @@ import type { ServiceGauges } from './database-gauges.ts'
 
 type JobsRow = { task: string; state: string; count: number; oldest: number }
 
-type Source = { db: Db; mostRows: number }
+type CountSource = { db: Db; mostRows: number }
 
 /** Counts staged jobs, which also wait, and queued ones. */
-async function readJobs({ db, mostRows }: Source, { jobs, oldestJob }: ServiceGauges) {
+async function readJobs({ db, mostRows }: CountSource, { jobs, oldestJob }: ServiceGauges) {
   const rows = await db.use(async (db) => {
     const queued = (await hasQueue(db)) ? unionQueuedJobs(db, mostRows) : db``
     return db<JobsRow[]>`
@@ -68,7 +68,7 @@ const unionQueuedJobs = (db: Tx, mostRows: number) => db`
 
 type ConnectionsRow = { state: string; count: number }
 
-async function readConnections({ db }: Source, { connections }: ServiceGauges) {
+async function readConnections({ db }: CountSource, { connections }: ServiceGauges) {
   const rows = await db.use(
     (db) => db<ConnectionsRow[]>`
       select coalesce(sa.state, 'unknown') as state, count(*)::int
@@ -84,7 +84,7 @@ async function readConnections({ db }: Source, { connections }: ServiceGauges) {
 type AgesRow = { event: number | null; staged: number | null }
 
 /** The ages of the first rows of an index. */
-async function readAges({ db }: Source, { oldestEvent, oldestStaged }: ServiceGauges) {
+async function readAges({ db }: CountSource, { oldestEvent, oldestStaged }: ServiceGauges) {
   const [ages] = await db.use(
     (db) => db<AgesRow[]>`
       select
@@ -113,7 +113,10 @@ type WebhooksRow = { oldestDelivery: number; failing: number }
  * Until its first attempt, a delivery that is sent again, as by a replay, has waited since that was
  * asked: its event may be older. One that was tried has waited since it was made.
  */
-async function readWebhooks({ db }: Source, { oldestDelivery, webhooksFailing }: ServiceGauges) {
+async function readWebhooks(
+  { db }: CountSource,
+  { oldestDelivery, webhooksFailing }: ServiceGauges,
+) {
   const [webhooks] = await db.use(
     (db) => db<WebhooksRow[]>`
       select
@@ -149,7 +152,7 @@ async function readWebhooks({ db }: Source, { oldestDelivery, webhooksFailing }:
 
 type BacklogRow = { users: number; channels: number }
 
-async function readBacklog({ db, mostRows }: Source, { purgeBacklog }: ServiceGauges) {
+async function readBacklog({ db, mostRows }: CountSource, { purgeBacklog }: ServiceGauges) {
   const [backlog] = await db.use(
     (db) => db<BacklogRow[]>`
       select

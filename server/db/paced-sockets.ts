@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { type Address, closedSocket, socketTo } from './single-socket.ts'
+import { type ConnectTarget, closedSocket, socketTo } from './single-socket.ts'
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
@@ -16,7 +16,7 @@ export function pacedSockets() {
   const { signal } = ended
   let pauseMs = 0
   let madeAt = Number.NEGATIVE_INFINITY
-  const open = async (address: Address) => {
+  const open = async (address: ConnectTarget) => {
     const isSteady = performance.now() - madeAt > STEADY_MS
     pauseMs = isSteady ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, 2 * pauseMs), LONGEST_PAUSE_MS)
     // Not all nodes knock at the same moment.

@@ -10,7 +10,7 @@ export class ConnectionClosedError extends Error {
 }
 
 /** The options of Postgres.js that say where the server is. */
-export type Address = { host: string[]; port: number[]; path: string | false }
+export type ConnectTarget = { host: string[]; port: number[]; path: string | false }
 
 /**
  * The `socket` option of a Postgres.js client that must not reconnect: only its first socket leads
@@ -22,7 +22,7 @@ export type Address = { host: string[]; port: number[]; path: string | false }
  */
 export const singleSocket = () => {
   let isMade = false
-  return (address: Address) => {
+  return (address: ConnectTarget) => {
     const isFirst = !isMade
     isMade = true
     return isFirst ? socketTo(address) : closedSocket()
@@ -30,7 +30,7 @@ export const singleSocket = () => {
 }
 
 /** A socket that connects later, because Postgres.js adds its listeners once it has it. */
-export function socketTo({ host: [host], port: [port], path }: Address) {
+export function socketTo({ host: [host], port: [port], path }: ConnectTarget) {
   const socket = new Socket()
   // If it was destroyed meanwhile the listeners are gone: it would open again, and an error of it
   // would end the process.

@@ -21,10 +21,15 @@ type Exchange = { request: IncomingMessage; response: ServerResponse }
 type ClientError = Error & { code?: string; rawPacket?: Buffer }
 
 /** The log line of a request that Node.js could not parse. */
-type Refused = { status: number; reason: string; address: string | undefined; requestId: string }
+type RefusedRequest = {
+  status: number
+  reason: string
+  address: string | undefined
+  requestId: string
+}
 type ClientErrorOptions = {
   commonHeaders: (requestId: string, headers: IncomingHttpHeaders) => Record<string, string>
-  onRefused: (refused: Refused) => void
+  onRefused: (refused: RefusedRequest) => void
 }
 
 /**

@@ -8,7 +8,7 @@ import { factsOf } from './request-facts.ts'
 
 const NDJSON = 'application/x-ndjson'
 
-type Page = Output<typeof contract.users.export>
+type ExportPage = Output<typeof contract.users.export>
 
 /** Whether the caller wants the export of a user as a stream. */
 export const isStreamWanted = (op: Operation, { headers }: FastifyRequest) =>
@@ -72,7 +72,7 @@ const RETRY_SECONDS = 5
  * page fails, there is no stream but an error response.
  */
 async function streamPages(read: ReadPage, onFailed: (error: unknown) => void) {
-  const first = (await read({}, false)) as Page // the output of that operation
+  const first = (await read({}, false)) as ExportPage // the output of that operation
   const lines = async function* () {
     for (let page = first; ; ) {
       for (const item of page.items) yield lineOf(item)
@@ -80,7 +80,7 @@ async function streamPages(read: ReadPage, onFailed: (error: unknown) => void) {
       if (cursor === null) break
       yield lineOf({ kind: 'cursor', cursor })
       try {
-        page = (await read({ cursor }, true)) as Page // likewise
+        page = (await read({ cursor }, true)) as ExportPage // likewise
       } catch (error) {
         // The status was sent already, so all that is left is to cut the connection.
         onFailed(error)

@@ -7,8 +7,8 @@ import type { FastifyInstance } from 'fastify'
  */
 const BACKLOG = 4_096
 
-type Address = { port: number; host: string }
+export type ListenAddress = { port: number; host: string }
 
 /** Returns the URL that the server listens at. */
-export const listen = (app: FastifyInstance, address: Address) =>
+export const listen = (app: FastifyInstance, address: ListenAddress) =>
   app.listen({ ...address, backlog: BACKLOG })

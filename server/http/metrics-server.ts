@@ -8,9 +8,9 @@ import type { Metrics } from '../core/metrics.ts'
 import { createMetricsLease } from '../core/metrics-lease.ts'
 import type { Db } from '../db/client.ts'
 import { handleClientErrors } from './client-errors.ts'
+import type { ListenAddress } from './listen.ts'
 
 type Observed = { db: Db; databaseUrl: string; poolSize: number }
-type Address = { port: number; host: string }
 
 /**
  * Collects the metrics that are not counted where they happen: of Node.js, the event loop and the
@@ -34,7 +34,7 @@ export function observeProcess(metrics: Metrics, { db, databaseUrl, poolSize }: 
 /** Serves the metrics of this process. */
 export async function startMetricsServer(
   metrics: Metrics,
-  { port, host, ...observed }: Observed & Address,
+  { port, host, ...observed }: Observed & ListenAddress,
 ) {
   const { registry } = metrics
   const { update, stop } = observeProcess(metrics, observed)
@@ -62,7 +62,7 @@ export async function startTextServer({
   port,
   host,
   read,
-}: Address & { read: () => Promise<Text> }) {
+}: ListenAddress & { read: () => Promise<Text> }) {
   const noSniff = { 'x-content-type-options': 'nosniff' }
   const server = createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics')

@@ -38,7 +38,7 @@ export function isWithinReach(name: string, { appId, userId }: UserRef) {
   return topic.kind === 'chat' || topic.userId === userId
 }
 
-type MissedEvent = [
+type MissedEventRow = [
   offset: number,
   type: DurablePublication['type'],
   envelope: string,
@@ -53,7 +53,7 @@ type GrantRow = {
   lastOffset: number | null
   /** The bytes of the missed events, read or not, up to the first beyond an answer. */
   bytes: number | null
-  missed: MissedEvent[] | null
+  missed: MissedEventRow[] | null
   isPostponed: boolean
 }
 /** A grant for each request of a frame; `postponed` if the frames before it missed too much. */

@@ -43,7 +43,8 @@ export function useLintedFolder() {
     )
     return found.map(([, , file = '', line]) => `${relative(tree, file)}:${line}`).sort()
   }
-  const checkLint = () =>
-    spawnSync('npm', ['run', 'check:lint'], { cwd: tree, encoding: 'utf8', shell: true })
-  return { write, findings, checkLint }
+  /** Runs a part of the check there. */
+  const check = (part: 'lint' | 'cycles') =>
+    spawnSync('npm', ['run', `check:${part}`], { cwd: tree, encoding: 'utf8', shell: true })
+  return { write, findings, check }
 }

@@ -26,7 +26,7 @@ type AddressOptions = {
 const SOCKET_PORT = 5432
 
 /** How this process, and no other user of the machine, reaches the server. */
-export type Address = {
+export type ServerAddress = {
   connection: { host: string; port: number; user: string; password?: string }
   url: string
   settings: Record<string, string>
@@ -37,7 +37,7 @@ export type Address = {
   close(): void
 }
 
-export const addressFor = (options: AddressOptions): Promise<Address> =>
+export const addressFor = (options: AddressOptions): Promise<ServerAddress> =>
   isWindows ? networkAddress(options) : socketAddress(options)
 
 /**

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Account, errorOutputOf } from './account.ts'
-import type { Address } from './address.ts'
+import type { ServerAddress } from './address.ts'
 
 /** The database files and everything that is needed to run a server on them. */
 export type Cluster = {
@@ -19,7 +19,7 @@ export type Cluster = {
   log: string
   binaries: string
   account: Account | undefined
-  address: Address
+  address: ServerAddress
   settings: Record<string, string>
 }
 

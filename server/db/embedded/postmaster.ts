@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import postgres from 'postgres'
 import { spawnOptionsFor } from './account.ts'
-import type { Address } from './address.ts'
+import type { ServerAddress } from './address.ts'
 import type { Cluster } from './cluster.ts'
 import {
   isAlive,
@@ -137,7 +137,7 @@ const untilReady = async (directory: string, pid: number) => {
 }
 
 const execute = async (
-  { connection }: Address,
+  { connection }: ServerAddress,
   { database, statement }: { database: string; statement: string },
 ) => {
   const client = postgres({

@@ -12,7 +12,7 @@ import { mentionsIn } from './mentions.ts'
 import type { SendFacts } from './send-facts.ts'
 
 export type SendOutcome = Outcome<typeof contract.messages.send>
-export type Append = (facts: SendFacts, channel: LockedCounters) => SendOutcome
+export type AppendMessage = (facts: SendFacts, channel: LockedCounters) => SendOutcome
 
 type AppendContext = Pick<
   WriteContext,
@@ -28,7 +28,7 @@ export function createAppender(ctx: AppendContext) {
   const { threads, markers, ...counters } = createBatchCounters()
   const sentByKey = new Map<string, Message>()
 
-  const append: Append = (facts, channel) => {
+  const append: AppendMessage = (facts, channel) => {
     const { author, command } = facts
     const { clientId } = command.input
     const key = `${channel.id} ${author.id} ${clientId}`

@@ -17,7 +17,12 @@ type PageQuery = {
   also?: Fragment
 }
 /** Messages that compare as equal have the same rank. */
-type PageRow = [...view: MessageValues, rank: number, hasNext: true | null, also: string | null]
+type MessagePageRow = [
+  ...view: MessageValues,
+  rank: number,
+  hasNext: true | null,
+  also: string | null,
+]
 /** Where its columns are. */
 const SEQ = 7
 const RANK = 26 satisfies MessageValues['length']
@@ -44,7 +49,7 @@ export async function readMessagePage(db: Tx, query: PageQuery) {
 
 type Fitting = { bytesBefore: number; channelId: string | undefined }
 
-function fitRows(rows: PageRow[], { bytesBefore, channelId }: Fitting) {
+function fitRows(rows: MessagePageRow[], { bytesBefore, channelId }: Fitting) {
   const shown: PageMessage[] = []
   let bytes = bytesBefore
   let [end, size] = [0, bytes]
@@ -75,7 +80,7 @@ async function selectPageRows(
   db: Tx,
   { viewer, rows, order, channelId, also = nothingMore(db) }: PageQuery,
 ) {
-  const found = await db<PageRow[]>`
+  const found = await db<MessagePageRow[]>`
     select
       ${viewColumns(db, { reactions: readReactions(db), channelId })},
       msg.rank, msg.has_next, ${also}
@@ -95,7 +100,7 @@ async function selectPageRows(
     ${withAuthor(db)}
     where msg.bytes <= ${limits.answerBytes} or msg.rank = 1
     order by ${order}, msg.seq`.values()
-  return found as unknown as PageRow[] // compared with the columns in sql.test.ts
+  return found as unknown as MessagePageRow[] // compared with the columns in sql.test.ts
 }
 
 const nothingMore = constant((db) => db`null`)

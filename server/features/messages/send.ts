@@ -6,7 +6,7 @@ import type { Tx } from '../../db/client.ts'
 import { channelForReader, isOpen } from '../access.ts'
 import { joinOpenChannel } from '../members/index.ts'
 import { insertSystemUser } from '../system-user.ts'
-import { type Append, createAppender, type SendOutcome } from './append.ts'
+import { type AppendMessage, createAppender, type SendOutcome } from './append.ts'
 import { screen } from './before-send.ts'
 import { findRepeated } from './repeated.ts'
 import { readSendFacts, type SendCommand, type SendFacts } from './send-facts.ts'
@@ -56,7 +56,7 @@ export const send = implementBatch(contract.messages.send, {
 
 function decide(
   facts: SendFacts,
-  { earlier, append }: { earlier: Map<string, Message>; append: Append },
+  { earlier, append }: { earlier: Map<string, Message>; append: AppendMessage },
 ): SendOutcome {
   const { command, channel, role, earlierId } = facts
   const isBackend = command.caller.userId === null

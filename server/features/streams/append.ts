@@ -5,7 +5,7 @@ import { channelFrozen, messageNotFound, notAuthor, notStreaming } from '../../c
 import { pipelined } from '../../db/pipelined.ts'
 import { channelForMember, isLargeChannelRow } from '../access.ts'
 
-type Append = Input<typeof contract.streams.append>
+type AppendInput = Input<typeof contract.streams.append>
 
 type Grown = { length: number; isLarge: boolean }
 
@@ -16,7 +16,7 @@ type Grown = { length: number; isLarge: boolean }
  */
 export async function appendText(
   { db, caller }: WriteContext<'user'>,
-  { channelId, messageId, text, at }: Append,
+  { channelId, messageId, text, at }: AppendInput,
 ) {
   const isOwn = db`
     ms.message_id = ${messageId}
@@ -61,7 +61,7 @@ type GrownText = { userId: string; text: string; streaming: boolean | null }
  * The length of the text if it contains this append already. Throws for every other append that
  * could not be made, and for an empty one, which has not kept the stream alive.
  */
-export async function lengthIfRepeated(ctx: Context<'user'>, append: Append) {
+export async function lengthIfRepeated(ctx: Context<'user'>, append: AppendInput) {
   const { db, caller } = ctx
   const { channelId, messageId, text, at } = append
   const { frozen } = await channelForMember(ctx, channelId)

@@ -13,7 +13,7 @@ import {
   nameOfDeletion,
 } from './erase.ts'
 import { type NamedChannel, withoutNames, withoutTexts, withUsers } from './redact.ts'
-import { mayName, type Rewriting, rewriteEvents, type Walk } from './rewrite-events.ts'
+import { type EventWalk, mayName, type Rewriting, rewriteEvents } from './rewrite-events.ts'
 
 /**
  * Takes the names and pictures of deleted users out of stored events: those that they caused in a
@@ -97,7 +97,7 @@ export const selectDeletedIn = (
  * continue after, and whether the channel must be locked there. It is also locked at the end, for
  * transactions that were still open when the users were deleted.
  */
-export async function passOthers(db: Tx, target: NamedTarget, walk: Walk) {
+export async function passOthers(db: Tx, target: NamedTarget, walk: EventWalk) {
   const [slice] = await db<{ count: number; last: number | null; first: number | null }[]>`
     select
       count(*)::int as count,
@@ -124,7 +124,7 @@ type Erasing = Rewriting & { userIds: string[] }
  * One step through a topic, while the channel is locked: else a message's deletion could write the
  * same events.
  */
-export async function eraseNames({ db }: Transaction, target: NamedTarget, walk: Walk) {
+export async function eraseNames({ db }: Transaction, target: NamedTarget, walk: EventWalk) {
   const [{ channel, user }, others] = await pipelined([
     lockTarget(db, target),
     lockOthers(db, target),
@@ -135,7 +135,7 @@ export async function eraseNames({ db }: Transaction, target: NamedTarget, walk:
 }
 
 /** The same of a channel that was deleted. The users' texts go, too: its messages are gone. */
-export async function eraseTexts({ db }: Transaction, target: NamedTarget, walk: Walk) {
+export async function eraseTexts({ db }: Transaction, target: NamedTarget, walk: EventWalk) {
   const [[channel], [user], others] = await pipelined([
     selectUnseen(db, target, db`for no key update`),
     lockDeletedUser(db, target),
@@ -161,7 +161,7 @@ const byId = (users: (UserSummary | undefined)[]) =>
   new Map(users.flatMap((user) => (user ? [[user.id, user] as const] : [])))
 
 type ErasedEvents = NamedTarget &
-  Walk & { channel: NamedChannel | undefined; users: Map<string, UserSummary> }
+  EventWalk & { channel: NamedChannel | undefined; users: Map<string, UserSummary> }
 
 async function eraseEvents(
   db: Tx,
@@ -181,7 +181,7 @@ const textsOf = ({ channelId, userIds }: NamedTarget, topic: string) =>
     : userIds.map((userId) => JSON.stringify(userId).slice(1))
 
 /** The other member's name, in the topic of a member of a channel that was deleted. */
-export async function eraseDirectName(db: Tx, ref: ChannelRef, walk: Walk) {
+export async function eraseDirectName(db: Tx, ref: ChannelRef, walk: EventWalk) {
   const [channel] = await selectUnseen(db, ref)
   if (!channel) return OVER
   return rewriteEvents(db, { ...walk, channel, texts: [JSON.stringify(channel.id)] })

@@ -75,13 +75,13 @@ export const removeReadMarks = (db: Tx, { channelId, userId }: ErasureTarget, li
     limit ${limit}
   )`
 
-type Walk = { afterSeq: number; limit: number }
+type MessageWalk = { afterSeq: number; limit: number }
 
 /**
  * One step in one channel: the user leaves, and the next of their messages become tombstones.
  * Repeating it is harmless. Returns the seq to go on after, or null when nothing is left.
  */
-export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, walk: Walk) {
+export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, walk: MessageWalk) {
   const [{ channel, user }, [member]] = await pipelined([
     lockTarget(ctx.db, target),
     selectMember(ctx.db, target),
@@ -122,7 +122,7 @@ const selectMember = (db: Tx, { channelId, userId }: ErasureTarget) => db<Member
   where channel_id = ${channelId}
     and user_id = ${userId}`
 
-export type OwnMessages = Walk & { userId: string }
+export type OwnMessages = MessageWalk & { userId: string }
 
 /** The next messages of a user in a channel. */
 export const selectOwn = (db: Tx, channelId: string, { userId, afterSeq, limit }: OwnMessages) =>

@@ -32,10 +32,10 @@ export function withUsers(value: unknown, users: Erased): unknown {
 
 type Quoted = { userId: string }
 type Said = { id: string; channelId: string; seq: number; userId: string; quotedMessage?: Quoted }
-type Stored = { type: string; payload: { message?: Said } }
+type EventJson = { type: string; payload: { message?: Said } }
 
 /** Removes what the users wrote, as if they had deleted their messages. */
-export function withoutTexts(envelope: Stored, users: Erased, deletedAt: string) {
+export function withoutTexts(envelope: EventJson, users: Erased, deletedAt: string) {
   const { message } = envelope.payload
   if (message && users.has(message.userId)) {
     const { channelId, id: messageId, seq } = message

@@ -14,7 +14,7 @@ import type { OpenAPIObject } from 'trpc-to-openapi'
 type Components = NonNullable<OpenAPIObject['components']>
 type Responses = NonNullable<Components['responses']>
 export type Response = Responses[string]
-type Content = NonNullable<Exclude<Response, { $ref: string }>['content']>
+type ResponseContent = NonNullable<Exclude<Response, { $ref: string }>['content']>
 
 /** The headers of responses, as components. */
 export const headers: Components['headers'] = {
@@ -40,7 +40,7 @@ function header(type: 'integer' | 'string', description: string, example: unknow
   }
 }
 
-export const successResponse = (op: Operation, content: Content): Response => ({
+export const successResponse = (op: Operation, content: ResponseContent): Response => ({
   description: STATUS_CODES[op.status ?? 200] ?? '',
   headers: headersOf(op),
   content,

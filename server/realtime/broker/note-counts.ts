@@ -16,7 +16,7 @@ const PEER_MS = 60_000
  */
 const QUIET_MS = 3_600_000
 
-type Sender = {
+type SendingNode = {
   number: number
   receivedAt: number
   isBeating: boolean
@@ -29,7 +29,7 @@ type Sender = {
  * when it has no notes.
  */
 export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptions) {
-  const senders = new Map<string, Sender>()
+  const senders = new Map<string, SendingNode>()
   let startedAt = performance.now()
   /** When each node that beats last sent something: one that fell silent may still have users. */
   const peers = new Map<string, number>()

@@ -86,7 +86,7 @@ export function parseCommand(message: unknown): ClientCommand {
   return { id, name, request } as ClientCommand // parsed by the schema of that name
 }
 
-type Expiry = { expires?: true; ttl?: number }
+type ExpiryFields = { expires?: true; ttl?: number }
 export type ReplyResults = {
   connect: {
     client: string
@@ -96,7 +96,7 @@ export type ReplyResults = {
     pong: true
     node: string
     session?: string
-  } & Expiry
+  } & ExpiryFields
   subscribe: {
     recoverable: true
     positioned: true
@@ -110,7 +110,7 @@ export type ReplyResults = {
   presence: { presence?: Record<string, { user: string; client: string }> }
   presence_stats: { num_clients?: number; num_users?: number }
   history: { epoch: string; offset?: number; publications?: Publication[] }
-  refresh: { client: string; version: string } & Expiry
+  refresh: { client: string; version: string } & ExpiryFields
   sub_refresh: object
 }
 /** A reply. Fields with their default value are left out. */

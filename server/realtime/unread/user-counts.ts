@@ -18,7 +18,7 @@ type KnownCount = {
 }
 
 /** When the statement of a load began, and the number of the snapshot that it has read. */
-type Load = { startedAt: number; snapshot: number }
+type CountLoad = { startedAt: number; snapshot: number }
 
 /** The unread counts of a user, as far as they are loaded. */
 export class UserCounts {
@@ -76,7 +76,7 @@ export class UserCounts {
    * other channels. Returns false if an operation has sent a count of one of these since: it may
    * be of a channel that the user has joined.
    */
-  complete(counts: Map<string, VersionedCount>, { startedAt, snapshot }: Load) {
+  complete(counts: Map<string, VersionedCount>, { startedAt, snapshot }: CountLoad) {
     this.#see(snapshot)
     for (const [channelId, count] of counts) this.#take(channelId, count)
     let isSure = true
