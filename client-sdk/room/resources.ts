@@ -47,6 +47,13 @@ export class Resources {
     return this.#states.get(name) ?? { status: 'idle' }
   }
 
+  /** The same to applications: what is there while it is loaded again may miss changes. */
+  shown(name: ResourceName, there: object | null): ResourceState {
+    const state = this.get(name)
+    const isReloaded = there && ['idle', 'loading'].includes(state.status)
+    return isReloaded ? { status: 'stale' } : state
+  }
+
   set(name: ResourceName, state: ResourceState) {
     this.#states.set(name, state)
   }

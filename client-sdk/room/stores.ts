@@ -104,18 +104,18 @@ export class RoomStores {
     this.messages = Object.assign(choose, all)
     this.members = this.#derive('members', () => ({
       items: sync.state.members ? membersOf(sync.state.members) : NO_ITEMS,
-      ...sync.resources.get('members'),
+      ...sync.resources.shown('members', sync.state.members),
     }))
     let pins: readonly PinnedMessage[] = NO_ITEMS
     this.pins = this.#derive('pins', () => {
       const { state } = sync
       const me = currentUserId(context)
       pins = keepIfEqual(pins, shownPins(pins, { state, updates: updates(), me }))
-      return { items: pins, ...sync.resources.get('pins') }
+      return { items: pins, ...sync.resources.shown('pins', state.pins) }
     })
     this.reads = this.#derive('reads', () => ({
       byUser: sync.state.reads ?? NO_READS,
-      ...sync.resources.get('reads'),
+      ...sync.resources.shown('reads', sync.state.reads),
     }))
     this.typing = this.#derive(undefined, () => ({
       items: sync.state.typing,
@@ -182,10 +182,9 @@ export class RoomStores {
         me: currentUser(context),
       })
       const hasMore = selectHasMore(sync.state, timeline)
-      const load = sync.resources.get(resource)
       // Those among the messages that are there are shown before they are loaded themselves.
-      const isShown = load.status === 'idle' && windowOf(sync.state, timeline)
-      return complete({ items, ...hasMore, ...(isShown ? { status: 'stale' } : load) })
+      const load = sync.resources.shown(resource, windowOf(sync.state, timeline))
+      return complete({ items, ...hasMore, ...load })
     }
     const loadMore = (direction: Direction) => async () => {
       const { state } = sync
