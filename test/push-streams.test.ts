@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import { runInTransaction } from '@parley/server/core/context'
+import { acceptedTasks, createJobStaging } from '@parley/server/core/jobs'
 import { storeStream } from '@parley/server/features/streams/store'
 import { expect, test } from 'vitest'
 import { idle } from './support/idle.ts'
@@ -22,7 +23,7 @@ const begin = async (begun: Begun = {}) => {
 const interrupt = (ref: { channelId: string; messageId: string }) => {
   const { pool, appId } = world()
   const publisher = { publish: () => {}, broadcast: () => {} }
-  const staging = { accepts: () => true, wake: () => {} }
+  const staging = createJobStaging(acceptedTasks({ isOn: true, hasPush: true }))
   const options = { appId, publisher, staging }
   const times = { storeMs: 0, quietMs: 0, longestMs: 0 }
   return pool.use((db) =>
