@@ -40,7 +40,7 @@ const pushed = async () => {
   ])
 }
 
-test('a message interrupted before its first word is pushed once an edit completes it', async () => {
+test('a message interrupted before its first word is pushed once it is completed', async () => {
   const { ref, edit } = await begin()
   await interrupt(ref)
   expect(await current().ana.messages.get(ref)).toMatchObject({ interrupted: true, text: '' })
@@ -72,7 +72,7 @@ test('a message that ends with attachments alone is pushed once, then', async ()
   expect(await pushed()).toEqual([[ref.messageId, '']])
 })
 
-test('a message that was interrupted amid its text is not pushed again when completed', async () => {
+test('a message interrupted amid its text is not pushed again when it is completed', async () => {
   const { ref, edit } = await begin()
   await current().ana.streams.append({ ...ref, at: 0, text: 'so' })
   await interrupt(ref)

@@ -7,7 +7,7 @@ import { bodyOf, serveLocally } from '../support/local-server.ts'
 
 const ana = { record: 'user', id: 'ana' } as const
 
-/** How an import fails at a server that answers like this. `stop` aborts it as the answer begins. */
+/** How an import fails at this server. `stop` aborts it as the answer begins. */
 async function failureAt(answer: RequestListener, source: ImportSource, stop?: AbortController) {
   const server = await serveLocally(answer)
   onTestFinished(async () => void (await server.stop()))
