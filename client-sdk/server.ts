@@ -42,7 +42,8 @@ export type ChatServer = Omit<ServerApi, 'imports'> & {
   imports: {
     /**
      * Imports records, or the bytes of a file of them, while they come: `POST /import`. It has no
-     * time limit of its own, and is not retried; a repetition is safe.
+     * time limit of its own, and is not retried; a repetition is safe. If the source fails, it
+     * rejects with `ABORTED`, and the source's error as `cause`.
      */
     run: (source: ImportSource, options?: { signal?: AbortSignal }) => Promise<ImportReport>
   }

@@ -50,6 +50,7 @@ export type AppOptions = {
     rateLimits: RateLimits
     hasDocsPage: boolean
     hasConsole: boolean
+    heartbeatMs?: number
     /** The API key of the demo app. If it is set, /playground is served. */
     demoApiKey?: string | undefined
   }
@@ -95,8 +96,7 @@ export function buildApp(options: AppOptions) {
     timings: options.realtime.timings,
     report,
   })
-  const { log } = app
-  const calls = createCalls(options, { realtime, streams, log, ...shared })
+  const calls = createCalls(options, { realtime, streams, log: app.log, ...shared })
   serve(app, options, { calls, realtime })
 
   const unsubscribe = bus.subscribe(realtime.publisher)
@@ -229,7 +229,7 @@ function serve(
   serveWebSockets(app, { metrics, close, mostBytes: sendMemoryBytes, strangers })
   serveEndpoint(app, { node: realtime.node, guardSocket: guards.socket })
   serveStreams(app, { node: realtime.node, metrics, guards, strangers })
-  serveRest(app, calls)
+  serveRest(app, calls, { heartbeatMs: http.heartbeatMs })
   serveTrpc(app, calls, {
     wrapSocket: (socket) => new TrpcSocket(socket, realtime.node),
     guardSocket: guards.socket,

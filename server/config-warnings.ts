@@ -5,12 +5,18 @@ import type { Config } from './config.ts'
  * to.
  */
 export function warningsOf(config: Config, wsUrl: string) {
-  return config.isProduction ? productionWarnings(config, wsUrl) : []
+  const warnings = config.isProduction ? productionWarnings(config, wsUrl) : []
+  if (config.userAdminAccess === 'bearer')
+    warnings.push(
+      'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
+        'Prefer "server".',
+    )
+  return warnings
 }
 
 function productionWarnings(config: Config, wsUrl: string) {
   const { databaseUrl, publicUrl, inviteUrl, adminKey, jwtSecret } = config
-  const { trustProxy, allowedOrigins, areOriginsGiven, userAdminAccess } = config
+  const { trustProxy, allowedOrigins, areOriginsGiven } = config
   const warnings: string[] = []
   if (databaseUrl === undefined)
     warnings.push(
@@ -44,11 +50,6 @@ function productionWarnings(config: Config, wsUrl: string) {
     )
   if (adminKey === undefined)
     warnings.push('ADMIN_API_KEY is unset: calls of /admin are refused, so no app can be created.')
-  if (userAdminAccess === 'bearer')
-    warnings.push(
-      'USER_ADMIN_ACCESS=bearer: any user may change and delete other users of the app. ' +
-        'Prefer "server".',
-    )
   for (const [name, secret] of Object.entries({ JWT_SECRET: jwtSecret, ADMIN_API_KEY: adminKey }))
     if (secret !== undefined && repeatsPattern(secret)) warnings.push(`${name} ${EASILY_GUESSED}`)
   return warnings

@@ -169,7 +169,7 @@ describe('settings that are valid but probably a mistake are warned of', () => {
     ['no origins', { ...production, ALLOWED_ORIGINS: '' }, ['ALLOWED_ORIGINS']],
     ['pages of every site', { ...production, ALLOWED_ORIGINS: '*' }, ['ALLOWED_ORIGINS']],
     ['bearers', { ...production, USER_ADMIN_ACCESS: 'bearer' }, ['USER_ADMIN_ACCESS']],
-    ['development', { ALLOWED_ORIGINS: '*' }, []],
+    ['development, with bearers by default', { ALLOWED_ORIGINS: '*' }, ['USER_ADMIN_ACCESS']],
     ['tests', { NODE_ENV: 'test', USER_ADMIN_ACCESS: 'server' }, []],
   ]
   for (const [name, variables, names] of cases)

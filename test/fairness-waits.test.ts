@@ -3,6 +3,7 @@ import type { Tx } from '@parley/server/db/client'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
 import { whileLocked, whileRowLocked, withoutCleanup } from './support/locks.ts'
+import { callsQueued, later } from './support/queued-calls.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
 import { patient } from './support/until.ts'
 import { type User, useWorld } from './support/world.ts'
@@ -20,12 +21,7 @@ const createChannel = async (...memberIds: string[]) => {
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds })
   return id
 }
-/** Resolves once this many calls wait for others of their user or app. */
-const queued = (count: number) =>
-  vi.waitFor(async () => {
-    const { values } = await world().metrics.callsWaiting.get()
-    expect(values[0]?.value).toBe(count)
-  }, patient)
+const queued = (count: number) => callsQueued(world(), count)
 /** How many copies of channel events are being made. */
 const copying = async () => {
   const waiting = await world().db`
@@ -36,8 +32,6 @@ const copying = async () => {
       and query like '%recipients.user_ids%'`
   return waiting.length
 }
-/** Promises that are waited for after the lock is gone. */
-const later = <T>(...promises: Promise<T>[]) => ({ promises })
 
 test('messages to a locked channel do not wait behind calls of their first author', async () => {
   const [held, common] = [await createChannel(), await createChannel('ben')]

@@ -3,6 +3,7 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { channelEventsOf } from './support/events.ts'
 import { whileLocked } from './support/locks.ts'
 import { medianMs } from './support/median-ms.ts'
+import { callsQueued, later } from './support/queued-calls.ts'
 import { post } from './support/raw.ts'
 import { slowness } from './support/slowness.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
@@ -30,17 +31,10 @@ const createChannel = async (owner: User, ...memberIds: string[]) => {
 /** A call that waits in the database while its channel is locked. */
 const rename = (user: User, channelId: string, name = 'Renamed') =>
   user.channels.update({ channelId, name })
-/** Resolves once this many calls wait for others of their user or app. */
-const queued = (count: number) =>
-  vi.waitFor(async () => {
-    const { values } = await world().metrics.callsWaiting.get()
-    expect(values[0]?.value).toBe(count)
-  }, patient)
+const queued = (count: number) => callsQueued(world(), count)
 const health = async () => (await post(world().url, '/health', { method: 'GET' })).status
 const healthMs = () => medianMs(async () => expect(await health()).toBe(200))
 const bearer = ({ token }: User) => ({ Authorization: `Bearer ${token}` })
-/** Promises that are waited for after the lock is gone. */
-const later = <T>(...promises: Promise<T>[]) => ({ promises })
 
 test('a tenant whose every call waits in the database leaves others half of the pool', async () => {
   const channelId = await createChannel(ana, 'ben', 'cleo')

@@ -68,6 +68,7 @@ export const heavy = [
   'realtime/recovery/bytes.test.ts',
   'realtime/recovery/interruptions.test.ts',
   'realtime/redis-cluster.test.ts',
+  'realtime/redis-typing.test.ts',
   'realtime/redis.test.ts',
   'realtime/send-memory.test.ts',
   'realtime/socket-memory.test.ts',

@@ -109,6 +109,29 @@ test('the log says why each send was refused, and repeats nothing that was sent'
   expect(node.output()).not.toContain('turnip')
 })
 
+test('the log counts what was refused of a batch that is repeated over the limit', async () => {
+  const { id, apiKey } = await operator().apps.create({ name: 'Repeating' })
+  await operator().apps.update({ appId: id, settings: { rateLimits: { messages: 2 } } })
+  const { token } = await createApi({ url, apiKey }).tokens.create({ userId: 'una' })
+  const { channels, messages } = createApi({ url, token })
+  const { id: channelId } = await channels.create({ type: 'group', name: 'Talk', memberIds: [] })
+  const send = (...keys: string[]) =>
+    messages.sendBatch({ channelId, messages: keys.map((key) => ({ text: key, clientId: key })) })
+  await send('a', 'b')
+  const { results } = await send('c', 'a', 'd', 'b')
+  expect(results.map(({ error }) => error?.code ?? 'stored')).toEqual([
+    ...['RATE_LIMITED', 'stored', 'RATE_LIMITED', 'stored'],
+  ])
+  const counted = await line((line) => line.app === id && line.refused !== undefined)
+  expect(counted).toMatchObject({
+    operation: 'messages.sendBatch',
+    status: 200,
+    user: 'una',
+    code: 'RATE_LIMITED',
+    refused: 2,
+  })
+})
+
 test('the log says that a body was too large', async () => {
   const { status } = await fetch(`${url}/api/channels/${unknownId}/messages`, {
     method: 'POST',

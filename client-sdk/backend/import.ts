@@ -1,5 +1,5 @@
 import { toServerError } from '../calls/call.ts'
-import { ChatError } from '../calls/error.ts'
+import { ChatError, isChatError } from '../calls/error.ts'
 import type { ImportRecord, ImportReport } from '../generated/types.ts'
 
 /**
@@ -27,32 +27,52 @@ export async function sendImport({
   signal,
 }: ImportRequest): Promise<ImportReport> {
   const base = url.replace(/\/+$/, '')
+  const body = toBody(source)
   const request: RequestInit & { duplex: 'half' } = {
     method: 'POST',
     headers: { 'x-api-key': apiKey, 'content-type': 'application/x-ndjson' },
-    body: toBody(source),
+    body: body.stream,
     duplex: 'half', // required for streams, but missing in the types of browsers
     ...(signal && { signal }),
   }
-  const response = await fetch(`${base}/import`, request).catch((cause) => {
+  let response: Response | undefined
+  try {
+    response = await fetch(`${base}/import`, request)
+    const text = await response.text()
+    if (!response.ok) throw toServerError(response, text)
+    return JSON.parse(text)
+  } catch (cause) {
+    if (isChatError(cause)) throw cause
     if (signal?.aborted) throw new ChatError('the call was aborted', { code: 'ABORTED', cause })
-    throw new ChatError(`unable to reach ${base}`, { code: 'NETWORK_ERROR', cause })
-  })
-  const text = await response.text()
-  if (!response.ok) throw toServerError(response, text)
-  return JSON.parse(text)
+    if (body.failure()) throw body.failure()
+    throw new ChatError(problemAt(base, cause, response), { code: 'NETWORK_ERROR', cause })
+  }
 }
 
+function problemAt(base: string, cause: unknown, response: Response | undefined) {
+  if (!response) return `unable to reach ${base}`
+  if (cause instanceof SyntaxError) return `${base} did not answer in JSON; is the url right?`
+  return `the answer of ${base} was cut off; send the same records again`
+}
+
+/** The source as a body, and what it failed with, which `fetch` reports as one of the network. */
 function toBody(source: ImportSource) {
   const parts = chunksOf(source)
-  return new ReadableStream<Uint8Array>({
+  let failure: ChatError | undefined
+  const next = () =>
+    parts.next().catch((cause) => {
+      failure = new ChatError(`the records could not be read: ${cause}`, { code: 'ABORTED', cause })
+      throw failure
+    })
+  const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const { done, value } = await parts.next()
+      const { done, value } = await next()
       if (done) controller.close()
       else controller.enqueue(value)
     },
     cancel: async () => void (await parts.return(undefined)),
   })
+  return { stream, failure: () => failure }
 }
 
 /** The fewest characters of records that are sent together. */

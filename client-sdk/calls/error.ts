@@ -2,8 +2,8 @@ import type { ErrorCode } from '../generated/types.ts'
 
 /**
  * The server's error code, or one of the client's own: `NETWORK_ERROR` if no response came,
- * `TIMEOUT` if none came in time, `ABORTED` if the caller aborted, `TOKEN_PROVIDER_FAILED` if the
- * application's token provider failed.
+ * `TIMEOUT` if none came in time, `ABORTED` if the caller aborted or the records of an import could
+ * not be read, `TOKEN_PROVIDER_FAILED` if the application's token provider failed.
  */
 export type ChatErrorCode =
   | ErrorCode

@@ -181,10 +181,12 @@ export class RoomStores {
         queued: context.outbox.entriesOf(channelId),
         me: currentUser(context),
       })
-      const hasMore = selectHasMore(sync.state, timeline)
-      // Those among the messages that are there are shown before they are loaded themselves.
-      const load = sync.resources.shown(resource, windowOf(sync.state, timeline))
-      return complete({ items, ...hasMore, ...load })
+      return complete({
+        items,
+        ...selectHasMore(sync.state, timeline),
+        // Those among the messages that are there are shown before they are loaded themselves.
+        ...sync.resources.shown(resource, windowOf(sync.state, timeline)),
+      })
     }
     const loadMore = (direction: Direction) => async () => {
       const { state } = sync

@@ -20,17 +20,27 @@ export function createMessages(channelId: string, { lastSeq = 0 }: { lastSeq?: n
     if (found) return found
     throw new ChatError(`there is no message ${id}`, { code: 'NOT_FOUND', status: 404 })
   }
+  /** Puts a message in the place of `before`, and into the quotes of it. */
+  const replace = (before: ChatMessage, message: ChatMessage) => {
+    const replaced = (each: ChatMessage) => {
+      if (each === before) return message
+      return each.quotedMessage?.id === before.id
+        ? { ...each, quotedMessage: quoteOf(message) }
+        : each
+    }
+    all.set(all.getSnapshot().map(replaced))
+  }
   const change = (id: string, changed: Partial<ChatMessage>) => {
     const before = find(id)
-    all.set(all.getSnapshot().map((each) => (each === before ? { ...each, ...changed } : each)))
+    replace(before, { ...before, ...changed })
   }
   const without = (id: string) => all.getSnapshot().filter((each) => each.id !== id)
   /**
    * Puts a message at the end of those that are unsent, or of those that are stored, and takes it
    * from where it was.
    */
-  const put = (message: ChatMessage, idBefore = message.id) => {
-    const others = without(idBefore)
+  const put = (message: ChatMessage) => {
+    const others = without(message.id)
     if (!isStored(message)) return all.set([...others, message])
     const unsent = others.filter((each) => !isStored(each))
     all.set([...others.filter(isStored), message, ...unsent])
@@ -49,15 +59,22 @@ export function createMessages(channelId: string, { lastSeq = 0 }: { lastSeq?: n
         .filter((each) => !isStored(each))
         .map(({ id }) => id),
     newestSeq: () => newestSeq,
+    /** Why the server refuses an unsent message. */
+    refusalOf: (clientId: string) =>
+      find(clientId).quotedMessage?.deletedAt
+        ? new ChatError('Quoted message not found', { code: 'NOT_FOUND', status: 404 })
+        : undefined,
     /** Stores an unsent message, whose id is its key, after all that are stored. */
     store: (clientId: string): Message => {
       newestSeq += 1
       const seq = newestSeq
       const before = find(clientId)
-      // A reply may have been written when what it replies to was unsent.
-      const parentId = known(before.parentId)?.id ?? before.parentId
+      // A reply may have been written when what it replies to was unsent, or to another reply.
+      const parent = known(before.parentId)
+      const parentId = parent?.parentId ?? parent?.id ?? before.parentId
       const stored = { ...before, id: `message-${seq}`, parentId, seq, rev: seq }
-      put({ ...stored, status: 'sent', error: undefined }, before.id)
+      replace(before, { ...stored, status: 'sent', error: undefined })
+      put(find(stored.id))
       const root = known(parentId)
       if (root) change(root.id, { replyCount: root.replyCount + 1 })
       return messageOf(find(stored.id))

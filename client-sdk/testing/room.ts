@@ -30,8 +30,8 @@ type FakeContext = {
   onSent: (message: Message) => void
   onChannel: () => void
 }
-/** A message that the user has sent; a retry replaces its answer. */
-type Entry = { sent: Deferred<Message> }
+/** A message that the user has sent; a retry replaces its answer. It may be edited before. */
+type Entry = { sent: Deferred<Message>; isEdited?: boolean }
 export type RoomParts = {
   room: FakeRoom
   record: () => Channel
@@ -56,6 +56,8 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
   const entries = new Map<string, Entry>()
   /** Those that wait to be sent, in their order. */
   const waiting = new Set<string>()
+  /** The keys of messages that were pinned, the latest pin last. */
+  const pinned = new Set<string | null>()
   let refusal: ChatError | undefined
 
   const record = () => info.getSnapshot().channel
@@ -72,15 +74,18 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     context.onStored()
     update({ lastMessage: message })
     context.onSent(message)
+    // The server is sent the message as it was written, and its edit afterwards.
+    if (entries.get(clientId)?.isEdited) change(message.id, { editedAt: TIME })
     return message
   }
   const attempt = (clientId: string) => {
     if (!waiting.has(clientId) || !context.isOnline()) return
     waiting.delete(clientId)
     const sent = entries.get(clientId)?.sent
-    if (!refusal) return sent?.resolve(store(clientId))
-    messages.change(clientId, { status: 'failed', error: refusal })
-    sent?.reject(refusal)
+    const error = messages.refusalOf(clientId) ?? refusal
+    if (!error) return sent?.resolve(store(clientId))
+    messages.change(clientId, { status: 'failed', error })
+    sent?.reject(error)
   }
   /** Puts a message, whose id is its key while it is unsent, at the end of those that wait. */
   const start = (message: ChatMessage) => {
@@ -104,7 +109,7 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     entry.sent.reject(aborted('discarded'))
   }
   const enter = (message: ChatMessage): Entry => {
-    const entry = { sent: createDeferred<Message>() }
+    const entry: Entry = { sent: createDeferred() }
     if (context.isEnded()) entry.sent.reject(loggedOut())
     else {
       entries.set(message.id, entry)
@@ -136,7 +141,8 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
       if (context.isEnded()) throw loggedOut()
       return act(...given)
     }
-  const react = (id: string, emoji: string, isOwn: boolean) => {
+  const react = (id: string, given: string, isOwn: boolean) => {
+    const emoji = given.normalize('NFC')
     const others = messages.find(id).reactions.filter(({ type }) => type !== emoji)
     const reaction = { type: emoji, count: 1, own: isOwn, users: [me] }
     change(id, { reactions: isOwn ? [...others, reaction] : others })
@@ -146,7 +152,14 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     if (status !== 'sent') return discard(id)
     const root = messages.known(parentId)
     if (root && deletedAt === null) messages.change(root.id, { replyCount: root.replyCount - 1 })
-    change(id, { text: '', deletedAt: TIME, pinned: false })
+    change(id, { text: '', attachments: [], deletedAt: TIME, pinned: false })
+  }
+  const pin = (id: string, isOn: boolean) => {
+    const before = messages.find(id)
+    if (before.pinned === isOn) return
+    pinned.delete(before.clientId)
+    if (isOn) pinned.add(before.clientId)
+    change(id, { pinned: isOn })
   }
   const markRead = (id?: string) => {
     const newest = messages.newestSeq()
@@ -180,8 +193,9 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     reads,
     typing,
     pins: derived(messages.all, (all) => {
-      const items = all
-        .filter(({ pinned }) => pinned)
+      const items = [...pinned]
+        .flatMap((key) => all.find((each) => each.clientId === key && each.pinned) ?? [])
+        .reverse()
         .map((each): PinnedMessage => ({ ...each, pinnedBy: me.id, pinnedAt: TIME }))
       return { items, status: 'ready' as const }
     }),
@@ -196,15 +210,18 @@ export function createFakeRoom(channel: Channel, context: FakeContext): RoomPart
     discard,
     edit: queued((id: string, edit: MessageEdit) => {
       const before = messages.find(id)
-      const editedAt = edit.text === undefined ? before.editedAt : TIME
+      const unsent = entries.get(before.id)
+      const isEdited = edit.text !== undefined
+      if (unsent && isEdited) unsent.isEdited = true
+      const editedAt = isEdited && !unsent ? TIME : before.editedAt
       change(id, { ...withEdit(before, edit), editedAt })
       return messages.find(id)
     }),
     delete: queued(remove),
     react: queued((id: string, emoji: string) => react(id, emoji, true)),
     unreact: queued((id: string, emoji: string) => react(id, emoji, false)),
-    pin: queued((id: string) => change(id, { pinned: true })),
-    unpin: queued((id: string) => change(id, { pinned: false })),
+    pin: queued((id: string) => pin(id, true)),
+    unpin: queued((id: string) => pin(id, false)),
     keystroke: () => {},
     markRead: async (id) => {
       // Where nothing is unread there is nothing to send.

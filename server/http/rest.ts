@@ -13,6 +13,7 @@ import { Departure } from './departure.ts'
 import { logError, toApiError } from './errors.ts'
 import { createExportStreams, isStreamWanted } from './export-stream.ts'
 import { factsOf } from './request-facts.ts'
+import { HEARTBEAT_MS, soonOrStreamed } from './slow-answers.ts'
 import { streamedBody, streamProblem } from './streamed-body.ts'
 
 /** Every operation as a call, by noun and verb. */
@@ -25,13 +26,15 @@ type RestOptions = {
   has?: (op: Operation) => boolean
   /** Finds the credentials; by default in the request's headers. */
   credentialsOf?: (request: FastifyRequest) => Credentials
+  /** How long a call with a body that is read as it arrives may be silent after its end. */
+  heartbeatMs?: number | undefined
 }
 
 /** Serves each operation as a route; path, query and body together are its input. */
 export function serveRest(
   app: FastifyInstance,
   calls: Calls,
-  { has = () => true, credentialsOf = credentialsIn }: RestOptions = {},
+  { has = () => true, credentialsOf = credentialsIn, heartbeatMs = HEARTBEAT_MS }: RestOptions = {},
 ) {
   const streamExport = createExportStreams()
   const served = Object.values(calls).flatMap((verbs) => Object.values(verbs))
@@ -56,7 +59,10 @@ export function serveRest(
           const { apiKey } = callRequest.credentials
           return streamExport({ request, reply, read, apiKey })
         }
-        const output = await call(callRequest, inputWith())
+        const running = call(callRequest, inputWith())
+        const output = await (op.streams === undefined
+          ? running
+          : soonOrStreamed(running, { request, reply, heartbeatMs }))
         reply.code(op.status ?? 200)
         return output instanceof JsonText
           ? reply.type('application/json; charset=utf-8').send(output.text)

@@ -122,7 +122,8 @@ test('users of an imported app go on where they were, and load everything again'
   expect(again.subscribe.offset).toBeGreaterThanOrEqual(offset)
   const list = await moved.messages.list({ channelId, since_seq: 0 })
   expect(list.messages.find(({ id }) => id === growingId)).toMatchObject({
-    text: 'So far',
+    text: 'So far, @ben',
+    mentions: ['ben'],
     streaming: false,
     interrupted: true,
   })
@@ -284,7 +285,7 @@ test('an import that was cut off resumes only with the same file', async () => {
     expect(resumed.output).toContain('New event epoch: all clients load everything again')
     expect(resumed.output).toContain('the push provider is told of no device: they get pushes once')
     const { messages } = await other.api({ token: ben.token }).messages.list({ channelId })
-    expect(messages.map(({ text }) => text)).toContain('So far')
+    expect(messages.map(({ text }) => text)).toContain('So far, @ben')
     // The earlier pass found no rows of the deleted user, and did not end their erasure.
     await cleanupElsewhere(other).pass()
     const texts = await db`select text from messages where app_id = ${appId}`

@@ -27,7 +27,7 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await ana.channels.updateSettings({ channelId, starred: true })
   await send(gone, 'Words of a user who is deleted')
   const { id: growingId } = await send(ana, 'So', { streaming: true })
-  await ana.streams.append({ channelId, messageId: growingId, at: 2, text: ' far' })
+  await ana.streams.append({ channelId, messageId: growingId, at: 2, text: ' far, @ben' })
   const left = await ben.channels.create({ type: 'group', name: 'Left', memberIds: ['ana'] })
   await ana.members.leave({ channelId: left.id })
   const { id: deletedId } = await ana.channels.create({ type: 'group', name: 'Deleted' })

@@ -10,6 +10,11 @@ const { atOnce, atOnceOfUser } = limits.beforeSend
 const busy = { status: 503, code: 'UNAVAILABLE', retryAfterMs: 1_000 }
 const allow = deciding({ action: 'allow' })
 
+/** The questions of as many users as fill the places of an app. */
+const fill = (askFor: ReturnType<typeof newAskerOf>['askFor'], app: string) =>
+  Array.from({ length: atOnce }, (_, n) => askFor(app, 'deny', userAt(n)))
+const userAt = (n: number) => `user-${Math.floor(n / atOnceOfUser)}`
+
 /** Holds back the answers of the hook until they are released, each with the same one. */
 function holdAnswers() {
   const held: ((answer: ReturnType<typeof deciding>) => void)[] = []
@@ -63,10 +68,8 @@ test('all drafts of a batch have room to be screened at the same time', async ()
 test('the messages that wait for a hook are limited per app, and delay no other app', async () => {
   const { receiver } = current()
   const { askFor, lines, countOf, refused } = newAskerOf(receiver)
-  const held: (() => void)[] = []
-  receiver.answerWith((response) => held.push(() => allow(response)))
-  const userAt = (n: number) => `user-${Math.floor(n / atOnceOfUser)}`
-  const waiting = Array.from({ length: atOnce }, (_, n) => askFor('busy', 'deny', userAt(n)))
+  const { held, release } = holdAnswers()
+  const waiting = fill(askFor, 'busy')
   await until(() => held.length === atOnce)
   for (const onError of ['deny', 'allow'] as const)
     await expect(askFor('busy', onError)).rejects.toMatchObject({
@@ -77,7 +80,7 @@ test('the messages that wait for a hook are limited per app, and delay no other 
   expect(await refused()).toMatchObject([{ labels: { reason: 'hook' }, value: 2 }])
   const other = askFor('quiet')
   await until(() => held.length === atOnce + 1)
-  for (const release of held) release()
+  release(allow)
   expect(await other).toEqual({ action: 'allow' })
   expect(new Set((await Promise.all(waiting)).map(({ action }) => action))).toEqual(
     new Set(['allow']),
@@ -92,8 +95,7 @@ test('beyond the limit of an app `onError` decides while its hook fails', async 
   receiver.answerWith((response) => response.writeHead(500).end())
   expect(await askFor('down', 'allow')).toEqual({ action: 'allow' })
   const { held, release } = holdAnswers()
-  const userAt = (n: number) => `user-${Math.floor(n / atOnceOfUser)}`
-  const waiting = Array.from({ length: atOnce }, (_, n) => askFor('down', 'deny', userAt(n)))
+  const waiting = fill(askFor, 'down')
   await until(() => held.length === atOnce)
   expect(await askFor('down', 'allow')).toEqual({ action: 'allow' })
   expect(await askFor('down', 'deny')).toMatchObject({ action: 'refuse' })

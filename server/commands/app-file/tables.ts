@@ -9,6 +9,8 @@ export type AppTable = {
   rows: (db: Tx, appId: string) => Fragment
   /** A row as it is exported, when that is not simply all of its columns. */
   exported?: string
+  /** The text of a row that is exported without its mentions, which follow from it; or null. */
+  mentioning?: string
   /** The column that names the app, unless that is `app_id`. */
   ownedBy?: string
   /** Values of columns while the app is being imported, in place of those of the row `own`. */
@@ -87,12 +89,13 @@ const tables: AppTable[] = [
       where c.app_id = ${appId}
         and c.deleted_at is null`,
     // A message that grows ends here, with what it has so far.
-    exported: `to_jsonb(msg) || case
-      when msg.streaming then jsonb_build_object(
+    exported: `case
+      when msg.streaming then to_jsonb(msg) - 'mentions' || jsonb_build_object(
         'text', msg.text || coalesce(ms.tail, ''), 'streaming', false, 'interrupted', true
       )
-      else '{}'
+      else to_jsonb(msg)
     end`,
+    mentioning: "case when msg.streaming then msg.text || coalesce(ms.tail, '') end",
   },
   {
     name: 'reactions',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { limits } from '@parley/contract'
 import type { Tx } from '../../db/client.ts'
 import { readMigrations } from '../../db/migration-files.ts'
+import { mentionsIn } from '../../features/messages/mentions.ts'
 import { type AppFileHeader, BATCH, type Counts, checksum, FORMAT, rowLine } from './format.ts'
 import { type AppTable, appTables } from './tables.ts'
 
@@ -76,16 +77,18 @@ async function countOf(db: Tx, { rows }: AppTable, appId: string) {
 
 /** The rows of a table as lines, in batches. */
 async function* batchesOf(db: Tx, table: AppTable, appId: string) {
-  const { alias, rows, exported = `to_jsonb(${alias})`, numbered } = table
+  const { alias, rows, exported = `to_jsonb(${alias})`, mentioning = 'null', numbered } = table
   const without = numbered === undefined ? '' : ` - '${numbered}'`
-  const found = db<{ row: string }[]>`
-    select ((${db.unsafe(exported)})${db.unsafe(without)})::text as row
+  const found = db<{ row: string; text: string | null }[]>`
+    select
+      ((${db.unsafe(exported)})${db.unsafe(without)})::text as row,
+      (${db.unsafe(mentioning)})::text as text
     from ${rows(db, appId)}`
   let lines: string[] = []
   let characters = 0
   for await (const part of found.cursor(FETCHED)) {
-    for (const { row } of part) {
-      const line = rowLine(row)
+    for (const { row, text } of part) {
+      const line = rowLine(text === null ? row : withMentions(row, text))
       lines.push(line)
       characters += line.length
       if (lines.length < BATCH.rows && characters < BATCH.characters) continue
@@ -96,3 +99,7 @@ async function* batchesOf(db: Tx, table: AppTable, appId: string) {
   }
   if (lines.length > 0) yield lines
 }
+
+/** A row as text, completed by what its text mentions. */
+const withMentions = (row: string, text: string) =>
+  `${row.slice(0, -1)}, "mentions": ${JSON.stringify(mentionsIn(text))}}`

@@ -11,7 +11,7 @@ import { channelForReader, isReadable, type ReaderContext, seqOf } from '../acce
 import { deleteStream, enqueuePush } from '../streams/end.ts'
 import { lockedMessageForAuthor } from './access.ts'
 import { type Edit, isAsScreened, screenEdit } from './before-send.ts'
-import { contentAfter } from './content-after.ts'
+import { contentAfter, hasContent } from './content-after.ts'
 import { remove } from './delete.ts'
 import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
@@ -146,10 +146,9 @@ const edit = implement(
     const previews = previewsOf(links, message.linkPreviews)
     if (previews.length < links.length) ctx.enqueue('preview', { messageId })
     const linkPreviews = previews.length > 0 ? ctx.db.json(previews) : null
-    if (endsStream) {
-      ctx.write(deleteStream(ctx.db, message))
-      enqueuePush(ctx, message)
-    }
+    if (endsStream) ctx.write(deleteStream(ctx.db, message))
+    const endedEmpty = message.streaming === false && !hasContent(message)
+    if (endsStream || (endedEmpty && text !== '')) enqueuePush(ctx, message)
     await ctx.db`
       update messages
       set

@@ -3,6 +3,7 @@ import type { LockedChannel } from '../../core/event-buffer.ts'
 import type { Tx } from '../../db/client.ts'
 import type { MessageRow } from '../../db/rows.ts'
 import type { DatedMessage } from '../messages/access.ts'
+import { hasContent } from '../messages/content-after.ts'
 import { linksIn } from '../messages/links.ts'
 import { mentionsIn } from '../messages/mentions.ts'
 import { publishMessageUpdate } from '../messages/publish.ts'
@@ -25,7 +26,7 @@ export async function endStream(
   const messageId = message.id
   const text = message.text + tail
   if (linksIn(text).length > 0) ctx.enqueue('preview', { messageId })
-  if (text !== '') enqueuePush(ctx, message)
+  if (hasContent({ ...message, text })) enqueuePush(ctx, message)
   await ctx.db`
     update messages
     set
@@ -37,7 +38,7 @@ export async function endStream(
   return publishMessageUpdate(ctx, { channel, messageId, viewer })
 }
 
-/** The one push of a message that has grown. */
+/** The one push of a message that has grown, as soon as it has ended and has content. */
 export function enqueuePush(
   { enqueue }: Pick<Transaction, 'enqueue'>,
   { id: messageId, silent }: Pick<MessageRow, 'id' | 'silent'>,

@@ -34,15 +34,15 @@ export class Topic {
   deliveredOffset: number | null = null
   /** When the last subscription left. */
   idleSince: number | null = null
+  readonly openedAt = performance.now()
   readonly subscriptions = new Subscriptions<Subscription>()
   readonly #early = new EarlyPublications()
-  /** Ephemeral publications that came during a gap, in order. */
+  /** Ephemeral publications that came during a gap, in order, and their length. */
   #held: HeldPublication[] = []
+  #heldCharacters = 0
   /** The highest offset known to exist. */
   #lastOffset = 0
   readonly #recent = new RecentEvents()
-  /** The length of the held publications. */
-  #heldCharacters = 0
 
   constructor(
     readonly name: string,

@@ -1,3 +1,4 @@
+import type { EphemeralEvent } from '@parley/server/core/event-bus'
 import { createRevocations } from '@parley/server/core/revocations'
 import type { NodeNote } from '@parley/server/realtime/broker/index'
 import { createDispatcher } from '@parley/server/realtime/dispatcher'
@@ -7,10 +8,17 @@ import { type Session, Sessions } from '@parley/server/realtime/sessions'
 import type { Emulation } from '@parley/server/realtime/sockets/emulation'
 import type { SubscriberSurvey } from '@parley/server/realtime/subscriber-survey'
 import type { UnreadNotifier } from '@parley/server/realtime/unread/index'
-import { chat, openHub } from '../hub/fixture.ts'
+import { channelId, chat, openHub } from '../hub/fixture.ts'
 import { ana } from './fixture.ts'
 
 export const TYPING_MS = 6_000
+export const typing = (type: 'typing.start' | 'typing.stop'): EphemeralEvent => ({
+  kind: 'event',
+  topic: chat,
+  type,
+  payload: { channelId, userId: 'ben', user: { id: 'ben', name: 'ben', image: null } },
+})
+
 export const announcer = { id: 'node', number: 1 }
 
 /** A dispatcher with a session of ana's, and what it sends and calls. */
