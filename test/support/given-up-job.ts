@@ -21,7 +21,7 @@ export async function insertGivenUpJob(
 
 /** Once for a database, since tests ask for several jobs at the same time. */
 const queues = new Map<string, Promise<void>>()
-function createQueue({
+export function createQueue({
   pool: db,
   metrics,
   databaseUrl,
