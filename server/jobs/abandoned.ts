@@ -5,6 +5,7 @@ import type { Db, Tx } from '../db/client.ts'
 import {
   deleteIfAbandoned,
   type IdSlice,
+  invitesOfAbandoned,
   isAbandonedChannel,
   isWithin,
   lockWorkspace,
@@ -13,6 +14,8 @@ import {
 import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
 import { markDeleted } from '../features/channels/delete.ts'
 import { hasNoMembers } from '../features/workspaces/leave.ts'
+import { removeInvites } from '../features/workspaces/remove-invites.ts'
+import type { BatchSize } from './batch-size.ts'
 
 const INTERVAL_MS = 3_600_000
 
@@ -23,12 +26,14 @@ type AbandonedContext = {
   checkpoint: () => void
   /** Runs a part that may fail alone. Returns false if it failed, which was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
+  batch: BatchSize
 }
 type Abandoned = { appId: string; id: string }
 type Purge = {
   table: 'channels' | 'workspaces'
   select: (db: Tx, slice: IdSlice) => Promise<Abandoned[]>
-  remove: (ctx: Transaction, found: Abandoned) => Promise<unknown>
+  /** Returns whether there is more to remove, in another transaction. */
+  remove: (ctx: Transaction, found: Abandoned, limit: number) => Promise<boolean>
 }
 
 /**
@@ -56,19 +61,25 @@ export function createAbandonedPurge(days: number) {
 
 /** Purges the slice after an id. Returns the id to continue after; undefined at the end. */
 async function purgeSlice(
-  { db, publisher, checkpoint, attempt }: AbandonedContext,
+  context: AbandonedContext,
   { table, select, remove }: Purge,
   after: string | undefined,
 ) {
+  const { db, publisher, checkpoint, attempt, batch } = context
   const slice = await db.use((db) => selectIdSlice(db, { table, after }))
   for (const found of await db.use((db) => select(db, slice))) {
-    checkpoint()
-    await attempt(async () => {
-      await db.use((connection, signal) =>
-        runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
-          remove(ctx, found),
+    const step = () => {
+      checkpoint()
+      return batch.run((limit) =>
+        db.use((connection, signal) =>
+          runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
+            remove(ctx, found, limit),
+          ),
         ),
       )
+    }
+    await attempt(async () => {
+      while (await step());
     })
   }
   return slice.isLast ? undefined : slice.last
@@ -97,9 +108,13 @@ const purgesAfter = (days: number): Purge[] => [
         and ${isUnchanged(db, days)}
         and ${isOfShownApp(db)}
       order by id`,
-    remove: async (ctx, found) => {
-      await lockWorkspace(ctx.db, found)
-      await deleteIfAbandoned(ctx.db, found.id, isUnchanged(ctx.db, days))
+    remove: async ({ db }, found, limit) => {
+      await lockWorkspace(db, found)
+      const mayDelete = isUnchanged(db, days)
+      const invites = invitesOfAbandoned(db, { ...found, limit, mayDelete })
+      if ((await removeInvites(db, invites, limit)).count > 0) return true
+      await deleteIfAbandoned(db, found.id, mayDelete)
+      return false
     },
   },
 ]
@@ -126,4 +141,5 @@ async function removeChannel(ctx: Transaction, { appId, id }: Abandoned, days: n
   const [channel] = await selectChannel(db, appId, id, isChannelUnchanged(db, days))
   // Somebody may have joined or changed it meanwhile.
   if (channel?.memberCount === 0) markDeleted(ctx, asLocked(channel))
+  return false
 }
