@@ -16,6 +16,7 @@ import { markDeleted } from '../features/channels/delete.ts'
 import { hasNoMembers } from '../features/workspaces/leave.ts'
 import { removeInvites } from '../features/workspaces/remove-invites.ts'
 import type { BatchSize } from './batch-size.ts'
+import { createRetries } from './retries.ts'
 
 const INTERVAL_MS = 3_600_000
 
@@ -36,22 +37,34 @@ type Purge = {
   remove: (ctx: Transaction, found: Abandoned, limit: number) => Promise<boolean>
 }
 
+type Walk = ReturnType<typeof createWalk>
+
+/** A walk over a table, and how far it has come. */
+const createWalk = (purge: Purge) => ({
+  purge,
+  after: undefined as string | undefined,
+  retries: createRetries((context: AbandonedContext, found: Abandoned) =>
+    removeInSteps(context, purge, found),
+  ),
+})
+
 /**
  * Deletes channels, and then workspaces, whose last member left more than `days` days ago, and that
  * have not changed since then. Walks over all of them once an hour, and continues in the next pass
- * when its time is over. 0 turns it off.
+ * when its time is over. Each fails alone: it is tried again in the next pass. 0 turns it off.
  */
 export function createAbandonedPurge(days: number) {
-  const walks = purgesAfter(days).map((purge) => ({
-    purge,
-    after: undefined as string | undefined,
-  }))
+  const walks = purgesAfter(days).map(createWalk)
   let [left, finishedAt] = [[...walks], Number.NEGATIVE_INFINITY]
   return async (context: AbandonedContext) => {
-    if (days === 0 || performance.now() - finishedAt < INTERVAL_MS) return
+    if (days === 0) return
+    if (performance.now() - finishedAt < INTERVAL_MS) {
+      for (const { retries } of walks) await retries.repeat(context)
+      return
+    }
     for (let [walk] = left; walk; [walk] = left) {
       context.checkpoint()
-      walk.after = await purgeSlice(context, walk.purge, walk.after)
+      walk.after = await purgeSlice(context, walk)
       if (walk.after === undefined) left = left.slice(1)
     }
     left = [...walks]
@@ -60,29 +73,27 @@ export function createAbandonedPurge(days: number) {
 }
 
 /** Purges the slice after an id. Returns the id to continue after; undefined at the end. */
-async function purgeSlice(
-  context: AbandonedContext,
-  { table, select, remove }: Purge,
-  after: string | undefined,
-) {
-  const { db, publisher, checkpoint, attempt, batch } = context
+async function purgeSlice(context: AbandonedContext, { purge, after, retries }: Walk) {
+  const { db } = context
+  const { table, select } = purge
   const slice = await db.use((db) => selectIdSlice(db, { table, after }))
-  for (const found of await db.use((db) => select(db, slice))) {
-    const step = () => {
-      checkpoint()
-      return batch.run((limit) =>
-        db.use((connection, signal) =>
-          runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
-            remove(ctx, found, limit),
-          ),
-        ),
-      )
-    }
-    await attempt(async () => {
-      while (await step());
-    })
-  }
+  for (const found of await db.use((db) => select(db, slice))) await retries.attempt(context, found)
   return slice.isLast ? undefined : slice.last
+}
+
+async function removeInSteps(context: AbandonedContext, { remove }: Purge, found: Abandoned) {
+  const { db, publisher, checkpoint, batch } = context
+  const step = () => {
+    checkpoint()
+    return batch.run((limit) =>
+      db.use((connection, signal) =>
+        runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
+          remove(ctx, found, limit),
+        ),
+      ),
+    )
+  }
+  while (await step());
 }
 
 const purgesAfter = (days: number): Purge[] => [
