@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { breakRow } from './support/break-row.ts'
 import { cleanupElsewhere } from './support/cleanup.ts'
 import { waitingForRows, whileLocked, whileRowLocked } from './support/locks.ts'
 import { notFound, refusal } from './support/refusal.ts'
@@ -80,4 +81,28 @@ test('a workspace that has changed while it is being purged is kept', async () =
   expect(await db`select from workspaces where id = ${workspaceId}`).toHaveLength(1)
   const { workspaces } = await backend.abandoned.workspaces()
   expect(workspaces.map(({ id }) => id)).toContain(workspaceId)
+})
+
+test('channels and workspaces that cannot be purged are tried again in the next pass', async () => {
+  const { user, db } = world()
+  const ana = await user('ana')
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Stuck' })
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Stuck', type: 'team' })
+  await ana.members.leave({ channelId })
+  await ana.workspaces.removeMember({ workspaceId, userId: 'ana' })
+  await age()
+  const cleanup = cleanupElsewhere(world(), { purgeEmptyAfterDays: 7, mayFail: true })
+  const mendChannel = await breakRow(world(), 'channels', `id = '${channelId}'`)
+  const mendWorkspace = await breakRow(world(), 'workspaces', `id = '${workspaceId}'`)
+  const stored = async () => [
+    ...(await db`select from channels where id = ${channelId} and deleted_at is null`),
+    ...(await db`select from workspaces where id = ${workspaceId}`),
+  ]
+  await cleanup.pass()
+  await cleanup.pass()
+  expect(await cleanup.failedTasks()).toEqual({ abandoned: 4 })
+  await mendChannel()
+  await mendWorkspace()
+  await cleanup.pass()
+  expect(await stored()).toEqual([])
 })

@@ -1,33 +1,14 @@
-import { createMetrics } from '@parley/server/core/metrics'
-import { ConnectionClosedError } from '@parley/server/db/single-socket'
-import { createCleanupJob } from '@parley/server/jobs/cleanup-job'
+import type { Db } from '@parley/server/db/client'
 import { expireGivenUp } from '@parley/server/jobs/given-up'
 import { scheduleCleanups } from '@parley/server/jobs/schedule-cleanups'
 import { timings } from '@parley/server/jobs/timings'
 import { expect, test } from 'vitest'
-import type { JobHelpers } from './support/added-jobs.ts'
-import { insertGivenUpJob } from './support/given-up-job.ts'
+import { insertGivenUpJob, stepsOn } from './support/given-up-job.ts'
 import { silentLog } from './support/jobs.ts'
 import { whileRowLocked } from './support/locks.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld()
-
-/** Runs the job once; answers what was logged, with its level, and counted as failed. */
-async function run({ db = world().pool, signal = new AbortController().signal } = {}) {
-  const lines: string[] = []
-  const add = (level: string) => (facts: object, message: string) => {
-    const { task } = facts as { task?: string }
-    lines.push(`${level}: ${message}, ${task}`)
-  }
-  const log = { debug: add('debug'), info: add('info'), warn: add('warn'), error: add('error') }
-  const metrics = createMetrics()
-  const { cleanup } = world()
-  const job = createCleanupJob({ db, cleanup, metrics, log })
-  await job({}, { abortSignal: signal } as JobHelpers) // all that it uses of them
-  const { values } = await metrics.cleanupFailures.get()
-  return { lines, failures: values.map(({ value, labels }) => [labels.task, value]) }
-}
 
 /** A job that was given up long ago, and whether it is still there. */
 async function insertOldJob() {
@@ -41,14 +22,9 @@ async function insertOldJob() {
   return { id, isLeft: async () => (await left()).length > 0 }
 }
 
-/** The pool of the world, where every statement fails with this error. */
-const failing = (error: Error) => ({ ...world().pool, use: () => Promise.reject(error) })
-
-test('a cleanup deletes jobs that were given up long ago, unless it was aborted', async () => {
+test('a server without jobs deletes those that were given up long ago', async () => {
   const { isLeft } = await insertOldJob()
-  await run({ signal: AbortSignal.abort() })
-  expect(await isLeft()).toBe(true)
-  expect(await run()).toEqual({ lines: [], failures: [['given_up_jobs', 0]] })
+  await world().cleanup.run()
   expect(await isLeft()).toBe(false)
 })
 
@@ -65,7 +41,7 @@ test('jobs that were given up long ago are deleted in steps, and later ones kept
     set attempts = max_attempts, updated_at = now() - make_interval(days => 6 + 2 * (id % 2)::int)`
   const count = async () => (await db`select from graphile_worker._private_jobs`).length
   const deleted: number[] = []
-  await expireGivenUp({
+  const counting: Pick<Db, 'use'> = {
     use: (work, until) =>
       pool.use(async (connection, deadline) => {
         const before = await count()
@@ -73,7 +49,8 @@ test('jobs that were given up long ago are deleted in steps, and later ones kept
         deleted.push(before - (await count()))
         return result
       }, until),
-  })
+  }
+  await expireGivenUp(stepsOn(counting))
   expect(deleted).toEqual([100, 100, 25, 0])
   expect(await count()).toBe(225)
   await db`delete from graphile_worker._private_jobs`
@@ -86,25 +63,13 @@ test('a given-up job that is retried while the cleanup looks is kept', async () 
     world(),
     (sql) => sql`select from graphile_worker._private_jobs where id = ${id} for update`,
     async (sql) => {
-      const expiring = expireGivenUp(pool)
+      const expiring = expireGivenUp(stepsOn(pool))
       await sql`update graphile_worker._private_jobs set attempts = 0 where id = ${id}`
       await expiring
     },
   )
   expect(await isLeft()).toBe(true)
   await db`delete from graphile_worker._private_jobs`
-})
-
-test('a cleanup that an outage interrupts is logged at debug only, and not counted', async () => {
-  const { lines, failures } = await run({ db: failing(new ConnectionClosedError()) })
-  expect(lines).toEqual(['debug: cleanup failed, given_up_jobs'])
-  expect(failures).toEqual([['given_up_jobs', 0]])
-})
-
-test('a cleanup that fails because of a bug is logged as an error, and counted', async () => {
-  const { lines, failures } = await run({ db: failing(new Error('a bug')) })
-  expect(lines).toEqual(['error: cleanup failed, given_up_jobs'])
-  expect(failures).toEqual([['given_up_jobs', 1]])
 })
 
 test('all processes together enqueue one cleanup a minute, and one waits at most', async () => {

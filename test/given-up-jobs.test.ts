@@ -3,6 +3,7 @@ import { expireGivenUp } from '@parley/server/jobs/given-up'
 import { expect, test } from 'vitest'
 import { ageTriedJobs } from './support/aged-jobs.ts'
 import { upTo } from './support/events.ts'
+import { stepsOn } from './support/given-up-job.ts'
 import { useGivenUpJobs } from './support/given-up-jobs.ts'
 import { idle } from './support/idle.ts'
 import { lockedJobs } from './support/locked-jobs.ts'
@@ -180,7 +181,7 @@ test('jobs that were given up are kept for a week', async () => {
     set updated_at = now() - make_interval(days => ${days})
     where id = ${job.id}`
   await failedDaysAgo(6)
-  await expireGivenUp(world().pool)
+  await expireGivenUp(stepsOn(world().pool))
   expect(await givenUpJobs()).toHaveLength(1)
   await failedDaysAgo(8)
   // A job that a worker runs is not given up, and neither is one that waits.
@@ -189,20 +190,20 @@ test('jobs that were given up are kept for a week', async () => {
     update graphile_worker._private_jobs
     set locked_at = now(), locked_by = 'a worker'
     where id = ${job.id}`
-  await expireGivenUp(world().pool)
+  await expireGivenUp(stepsOn(world().pool))
   expect(await all()).toHaveLength(1)
   await world().db`
     update graphile_worker._private_jobs
     set locked_at = null, locked_by = null, max_attempts = attempts + 1,
       run_at = now() + interval '1 day'
     where id = ${job.id}`
-  await expireGivenUp(world().pool)
+  await expireGivenUp(stepsOn(world().pool))
   expect(await all()).toHaveLength(1)
   await world().db`
     update graphile_worker._private_jobs
     set max_attempts = attempts
     where id = ${job.id}`
-  await expireGivenUp(world().pool)
+  await expireGivenUp(stepsOn(world().pool))
   expect(await all()).toEqual([])
   expect(await givenUpJobs()).toEqual([])
 })

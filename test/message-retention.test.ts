@@ -3,6 +3,7 @@ import { createEventBus } from '@parley/server/core/event-bus'
 import { createBatchSize } from '@parley/server/jobs/batch-size'
 import { createMessageRetention } from '@parley/server/jobs/retained-messages'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { breakRow } from './support/break-row.ts'
 import { cleanupElsewhere, expectCompleteHistory } from './support/cleanup.ts'
 import { upTo } from './support/events.ts'
 import { whileLocked, withoutCleanup } from './support/locks.ts'
@@ -45,6 +46,19 @@ test('an app whose old messages cannot be deleted stops no other, and is counted
   await broken.keepFor(7)
   await cleanup.pass()
   expect(await broken.left()).toBe(0)
+})
+
+test('a channel whose old messages cannot be deleted is tried again in the next pass', async () => {
+  const { channelId, keepFor, left } = await appWithMessage('Stuck', 8)
+  const mend = await breakRow(world(), 'messages', `channel_id = '${channelId}'`)
+  await keepFor(7)
+  const cleanup = cleanupElsewhere(world(), { mayFail: true })
+  await cleanup.pass()
+  await cleanup.pass()
+  expect(await cleanup.failedTasks()).toEqual({ messages: 2 })
+  await mend()
+  await cleanup.pass()
+  expect(await left()).toBe(0)
 })
 
 test('a message that is deleted together with its replies counts no replies', async () => {

@@ -1,15 +1,24 @@
 import { createFetch } from '@parley/server/jobs/previews/fetch'
 import { expect, onTestFinished, test } from 'vitest'
+import { ageTriedJobs } from './support/aged-jobs.ts'
 import { stopClock } from './support/clock.ts'
 import { observeConnections } from './support/connections.ts'
+import { idle } from './support/idle.ts'
+import { silentLog } from './support/jobs.ts'
 import { serveNames } from './support/names.ts'
 import { page, servePages } from './support/pages.ts'
 import { usePreviews } from './support/previews.ts'
+import { sample } from './support/scrape.ts'
 import { until } from './support/until.ts'
 
 const connections = observeConnections()
 const WINDOW_MS = 60_000
-const scene = usePreviews({ perHost: { most: 2, windowMs: WINDOW_MS } })
+const logged: string[] = []
+const note = (_: object, message: string) => void logged.push(message)
+const scene = usePreviews({
+  perHost: { most: 2, windowMs: WINDOW_MS },
+  log: { ...silentLog, warn: note, error: note },
+})
 
 test('a link whose host was fetched from too often gets its preview later', async () => {
   const { web, send, titles, updatesOf } = scene()
@@ -22,6 +31,24 @@ test('a link whose host was fetched from too often gets its preview later', asyn
   const [first] = await updatesOf(id)
   expect(first?.payload.message).toMatchObject({ linkPreviews: [{ title: 'A' }, { title: 'B' }] })
   expect(web.requestsFor('/a')).toBe(1)
+})
+
+test('a preview over the share of its host waits and is dropped without an alert', async () => {
+  const { web, send, titles, world } = scene()
+  const { metrics, operator, appId } = world
+  const countOf = async (outcome: string) => {
+    const counted = await metrics.registry.getSingleMetricAsString('parley_jobs_total')
+    return sample(counted, `parley_jobs_total{task="preview",outcome="${outcome}"}`)
+  }
+  const clock = stopClock()
+  clock.putForward(WINDOW_MS + 1)
+  const { id } = await send(['/e', '/f', '/g'].map((path) => web.url + path).join(' '))
+  await ageTriedJobs(world)
+  await idle(world)
+  expect(logged).toEqual([])
+  expect((await operator.jobs.list({ appId, state: 'failed' })).jobs).toEqual([])
+  expect([await countOf('dropped'), await countOf('given_up')]).toEqual([1, 0])
+  expect(await titles(id)).toEqual(undefined)
 })
 
 test('fetches are counted by host, redirects included', async () => {

@@ -74,6 +74,28 @@ test.each([
   expect(await failed).toBeInstanceOf(ProviderUnavailableError)
 })
 
+test('an endless answer of the provider is cut, and a success does not count', async () => {
+  const chunk = 'x'.repeat(64 * 1024)
+  const endless =
+    (status: number): Parameters<typeof provider.behave>[0] =>
+    (response) => {
+      response.writeHead(status)
+      const write = () => {
+        while (!response.destroyed && response.write(chunk));
+      }
+      response.on('drain', write)
+      write()
+    }
+  provider.behave(endless(400))
+  expect(await failure(call())).toBeInstanceOf(ProviderRefusedError)
+  provider.behave(endless(503))
+  expect(await failure(call())).toMatchObject({ status: 503 })
+  provider.behave(endless(201))
+  const error = await failure(call())
+  expect(error).toBeInstanceOf(ProviderUnavailableError)
+  expect(error.message).toBe('GET /path answered 201 with more than 1048576 bytes')
+})
+
 test('a provider that does not listen is asked again', async () => {
   const settings = { ...provider.settings, apiUrl: 'http://127.0.0.1:2' }
   const error = await failure(createProviderCall(settings)('GET', '/path'))

@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
+import type { Readable } from 'node:stream'
 import { hostAndPortOf, hostOf, isIpAddress, isPlainHttpUrl, isPublicAddress } from './addresses.ts'
 import { isInTinyPieces } from './tiny-pieces.ts'
 
@@ -70,7 +71,7 @@ const MOST_TINY_PIECES = 4 * 1024
  * The first bytes of a response. What comes after that many is cut off, with its connection.
  * Rejects if they come in thousands of tiny pieces.
  */
-export async function readUpTo(response: IncomingMessage, mostBytes: number) {
+export async function readUpTo(response: Readable, mostBytes: number) {
   const chunks: Buffer[] = []
   let length = 0
   await new Promise<void>((resolve, reject) => {

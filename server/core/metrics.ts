@@ -27,7 +27,7 @@ export function createMetrics() {
     }),
     jobs: new Counter({
       name: 'parley_jobs_total',
-      help: 'Job runs by task and outcome: done, put_off, failed or given_up.',
+      help: 'Job runs by task and outcome: done, put_off, failed, given_up or dropped.',
       labelNames: ['task', 'outcome'] as const,
       registers,
     }),

@@ -1,14 +1,21 @@
 import { contract, limits, type Output } from '@parley/contract'
 import { noteAct } from '../core/audit.ts'
 import { ApiError } from '../core/errors.ts'
-import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
+import {
+  type FirstStep,
+  type Implements,
+  implement,
+  implementWithoutTransaction,
+  RequiresFirstError,
+} from '../core/operation.ts'
 import { workspaceNotFound } from '../core/refusals.ts'
-import type { Tx } from '../db/client.ts'
+import type { Fragment, Tx } from '../db/client.ts'
 import { FIRST_ID, inApp, LAST_ID } from '../db/sql.ts'
 import { lockedChannelForApp } from './access.ts'
 import { markDeleted } from './channels/delete.ts'
 import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
 import { hasNoMembers } from './workspaces/leave.ts'
+import { removeInvites } from './workspaces/remove-invites.ts'
 
 type Channel = Output<typeof contract.abandoned.channels>['channels'][number]
 type Workspace = Output<typeof contract.abandoned.workspaces>['workspaces'][number]
@@ -61,6 +68,8 @@ const deleteWorkspace = implement(
     const { appId } = caller
     const [workspace] = await lockWorkspace(db, { appId, id: workspaceId })
     if (!workspace) throw workspaceNotFound()
+    const [invite] = await invitesOfAbandoned(db, { id: workspaceId, limit: 1 })
+    if (invite) throw new RequiresFirstError(removeInvitesOf({ appId, id: workspaceId }))
     const { count } = await deleteIfAbandoned(db, workspaceId)
     if (count === 0) throw new ApiError('FORBIDDEN', 'The workspace has members or channels')
     noteAct(ctx, { operation: 'abandoned.deleteWorkspace', target: { workspaceId } })
@@ -112,18 +121,55 @@ export const lockWorkspace = (db: Tx, { appId, id }: { appId: string; id: string
     and app_id is not distinct from ${appId}
   for update`
 
-/** Deletes a locked workspace and its invites, unless it has members or channels. */
+/** Deletes a locked workspace, unless it has members or channels. Its invites go first. */
 export const deleteIfAbandoned = (db: Tx, id: string, mayDelete = db`true`) => db`
   delete from workspaces w
-  where w.id = ${id}
-    and ${mayDelete}
-    and ${hasNoMembers(db)}
-    and not exists (
-      select
-      from channels c
-      where c.app_id = w.app_id
-        and c.workspace_id = w.id
-    )`
+  where ${isAbandonedWorkspace(db, id, mayDelete)}`
+
+/** Invites of a locked workspace, if it may be deleted. */
+export const invitesOfAbandoned = (
+  db: Tx,
+  { id, limit, mayDelete = db`true` }: { id: string; limit: number; mayDelete?: Fragment },
+) => db`
+  select wi.ctid, wi.id, wi.expires_at
+  from workspaces w
+  cross join lateral (
+    select own.ctid, own.id, own.expires_at
+    from workspace_invites own
+    where own.workspace_id = w.id
+    order by own.id
+    limit ${limit}
+  ) wi
+  where ${isAbandonedWorkspace(db, id, mayDelete)}`
+
+const isAbandonedWorkspace = (db: Tx, id: string, mayDelete: Fragment) => db`(
+  w.id = ${id}
+  and ${mayDelete}
+  and ${hasNoMembers(db)}
+  and not exists (
+    select
+    from channels c
+    where c.app_id = w.app_id
+      and c.workspace_id = w.id
+  )
+)`
+
+/** How many invites, or uses of them, a step deletes. */
+const INVITES_AT_ONCE = 1_000
+
+/** Deletes the invites of an abandoned workspace, in steps. */
+const removeInvitesOf =
+  (workspace: { appId: string; id: string }): FirstStep =>
+  async ({ inTransaction }) => {
+    for (let isMore = true; isMore; ) {
+      await inTransaction(async ({ db }) => {
+        await lockWorkspace(db, workspace)
+        const limit = INVITES_AT_ONCE
+        const invites = invitesOfAbandoned(db, { ...workspace, limit })
+        isMore = (await removeInvites(db, invites, limit)).count > 0
+      })
+    }
+  }
 
 const afterOf = (cursor: string | undefined) =>
   cursor === undefined ? undefined : decodeIdCursor(cursor)

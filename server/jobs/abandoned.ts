@@ -5,6 +5,7 @@ import type { Db, Tx } from '../db/client.ts'
 import {
   deleteIfAbandoned,
   type IdSlice,
+  invitesOfAbandoned,
   isAbandonedChannel,
   isWithin,
   lockWorkspace,
@@ -13,6 +14,9 @@ import {
 import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
 import { markDeleted } from '../features/channels/delete.ts'
 import { hasNoMembers } from '../features/workspaces/leave.ts'
+import { removeInvites } from '../features/workspaces/remove-invites.ts'
+import type { BatchSize } from './batch-size.ts'
+import { createRetries } from './retries.ts'
 
 const INTERVAL_MS = 3_600_000
 
@@ -23,30 +27,44 @@ type AbandonedContext = {
   checkpoint: () => void
   /** Runs a part that may fail alone. Returns false if it failed, which was reported. */
   attempt: (work: () => Promise<void>) => Promise<boolean>
+  batch: BatchSize
 }
 type Abandoned = { appId: string; id: string }
 type Purge = {
   table: 'channels' | 'workspaces'
   select: (db: Tx, slice: IdSlice) => Promise<Abandoned[]>
-  remove: (ctx: Transaction, found: Abandoned) => Promise<unknown>
+  /** Returns whether there is more to remove, in another transaction. */
+  remove: (ctx: Transaction, found: Abandoned, limit: number) => Promise<boolean>
 }
+
+type Walk = ReturnType<typeof createWalk>
+
+/** A walk over a table, and how far it has come. */
+const createWalk = (purge: Purge) => ({
+  purge,
+  after: undefined as string | undefined,
+  retries: createRetries((context: AbandonedContext, found: Abandoned) =>
+    removeInSteps(context, purge, found),
+  ),
+})
 
 /**
  * Deletes channels, and then workspaces, whose last member left more than `days` days ago, and that
  * have not changed since then. Walks over all of them once an hour, and continues in the next pass
- * when its time is over. 0 turns it off.
+ * when its time is over. Each fails alone: it is tried again in the next pass. 0 turns it off.
  */
 export function createAbandonedPurge(days: number) {
-  const walks = purgesAfter(days).map((purge) => ({
-    purge,
-    after: undefined as string | undefined,
-  }))
+  const walks = purgesAfter(days).map(createWalk)
   let [left, finishedAt] = [[...walks], Number.NEGATIVE_INFINITY]
   return async (context: AbandonedContext) => {
-    if (days === 0 || performance.now() - finishedAt < INTERVAL_MS) return
+    if (days === 0) return
+    if (performance.now() - finishedAt < INTERVAL_MS) {
+      for (const { retries } of walks) await retries.repeat(context)
+      return
+    }
     for (let [walk] = left; walk; [walk] = left) {
       context.checkpoint()
-      walk.after = await purgeSlice(context, walk.purge, walk.after)
+      walk.after = await purgeSlice(context, walk)
       if (walk.after === undefined) left = left.slice(1)
     }
     left = [...walks]
@@ -55,23 +73,27 @@ export function createAbandonedPurge(days: number) {
 }
 
 /** Purges the slice after an id. Returns the id to continue after; undefined at the end. */
-async function purgeSlice(
-  { db, publisher, checkpoint, attempt }: AbandonedContext,
-  { table, select, remove }: Purge,
-  after: string | undefined,
-) {
+async function purgeSlice(context: AbandonedContext, { purge, after, retries }: Walk) {
+  const { db } = context
+  const { table, select } = purge
   const slice = await db.use((db) => selectIdSlice(db, { table, after }))
-  for (const found of await db.use((db) => select(db, slice))) {
-    checkpoint()
-    await attempt(async () => {
-      await db.use((connection, signal) =>
-        runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
-          remove(ctx, found),
-        ),
-      )
-    })
-  }
+  for (const found of await db.use((db) => select(db, slice))) await retries.attempt(context, found)
   return slice.isLast ? undefined : slice.last
+}
+
+async function removeInSteps(context: AbandonedContext, { remove }: Purge, found: Abandoned) {
+  const { db, publisher, checkpoint, batch } = context
+  const step = () => {
+    checkpoint()
+    return batch.run((limit) =>
+      db.use((connection, signal) =>
+        runInTransaction(connection, { appId: found.appId, signal, publisher }, (ctx) =>
+          remove(ctx, found, limit),
+        ),
+      ),
+    )
+  }
+  while (await step());
 }
 
 const purgesAfter = (days: number): Purge[] => [
@@ -97,9 +119,13 @@ const purgesAfter = (days: number): Purge[] => [
         and ${isUnchanged(db, days)}
         and ${isOfShownApp(db)}
       order by id`,
-    remove: async (ctx, found) => {
-      await lockWorkspace(ctx.db, found)
-      await deleteIfAbandoned(ctx.db, found.id, isUnchanged(ctx.db, days))
+    remove: async ({ db }, found, limit) => {
+      await lockWorkspace(db, found)
+      const mayDelete = isUnchanged(db, days)
+      const invites = invitesOfAbandoned(db, { ...found, limit, mayDelete })
+      if ((await removeInvites(db, invites, limit)).count > 0) return true
+      await deleteIfAbandoned(db, found.id, mayDelete)
+      return false
     },
   },
 ]
@@ -126,4 +152,5 @@ async function removeChannel(ctx: Transaction, { appId, id }: Abandoned, days: n
   const [channel] = await selectChannel(db, appId, id, isChannelUnchanged(db, days))
   // Somebody may have joined or changed it meanwhile.
   if (channel?.memberCount === 0) markDeleted(ctx, asLocked(channel))
+  return false
 }

@@ -11,6 +11,7 @@ import {
   STEP,
   STEP_MS,
 } from './erasure-context.ts'
+import { AT_ONCE, expireGivenUp } from './given-up.ts'
 import { expireActiveUsers, expireAudit } from './operator-retention.ts'
 import { createAppPurge } from './purge-apps.ts'
 import { createChannelPurge } from './purge-channels.ts'
@@ -75,6 +76,7 @@ export function createCleanupTasks({
     { name: 'invites', most: BATCH, run: expireInvites },
     { name: 'invite_uses', most: BATCH, run: nameAppsOfUses },
     { name: 'previews', most: BATCH, run: expirePreviews },
+    { name: 'given_up_jobs', most: AT_ONCE, run: expireGivenUp },
     {
       name: 'texts',
       ...{ most: STEP * ROWS_EACH, mostMs: STEP_MS },

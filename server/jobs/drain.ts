@@ -7,12 +7,14 @@ import { type DrainedRounds, LAST_ROUND, type Rounds, SPARE_ROUNDS } from './rou
 import { type QueuedTask, taskSettings } from './tasks.ts'
 import type { Timings } from './timings.ts'
 
-/** The most jobs that a drain moves; fewer while the database takes too long. */
+/** The most jobs of a task that a drain moves; fewer while the database takes too long. */
 const JOBS_PER_DRAIN = 1_000
 /** How many waiting jobs, from the lowest round, a drain reads to find the running rounds. */
 const MOST_WAITING = 2_000
 /** The age at which unclaimed jobs are reported: possibly no worker handles their task. */
 const UNCLAIMED_SECONDS = 60
+/** Among how many of the oldest jobs a drain looks for these, until they are reported. */
+const MOST_UNCLAIMED = 1_000
 
 type DrainingOptions = {
   db: Db
@@ -46,7 +48,10 @@ export function startDraining({ db, tasks, staging, rounds, timings, log }: Drai
   }
   const drain = async () => {
     try {
-      const { moved, unclaimed, ...drained } = await moveStagedJobs(db, { tasks, most, rounds })
+      const { moved, unclaimed, ...drained } = await moveStagedJobs(db, {
+        ...{ tasks, most, rounds },
+        mostUnclaimed: isReported ? 0 : MOST_UNCLAIMED,
+      })
       rounds.drained(drained)
       reportUnclaimed(unclaimed)
       const isMoreStaged = moved === most
@@ -84,16 +89,18 @@ export function startDraining({ db, tasks, staging, rounds, timings, log }: Drai
   }
 }
 
+/** `moved`: how many jobs of the task that had most. */
 type Drained = DrainedRounds & { moved: number; unclaimed: QueuedTask[] }
-type Move = { tasks: QueuedTask[]; most: number; rounds: Rounds }
+type Move = { tasks: QueuedTask[]; most: number; mostUnclaimed: number; rounds: Rounds }
 
 /**
  * Moves staged jobs to the queue, in batches by task and app: an app whose pushes are many, or make
  * the provider fail, puts off none of another. It is one statement, so no job is lost or
  * duplicated, and several processes may drain at once. In the named queues no two jobs of a user
- * are run side by side.
+ * are run side by side. Each task has its own limit, and its jobs are read by the index that begins
+ * with the task, for which `any` is needed: so a long queue of another costs and delays nothing.
  */
-const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
+const moveStagedJobs = (db: Db, { tasks, most, mostUnclaimed, rounds }: Move) =>
   db.use(async (db) => {
     const batchSizes = tasks.map((task) => taskSettings[task].batchSize)
     const queues = tasks.map((task) => taskSettings[task].queue)
@@ -123,14 +130,18 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
       ),
       taken as (
         delete from staged_jobs
-        where id in (
-          select sj.id
-          from staged_jobs sj
-          where sj.task = any(${tasks}::text[])
-          order by sj.id
-          limit ${most}
-          for update skip locked
-        )
+        where ctid = any(array(
+          select oldest.ctid
+          from unnest(${tasks}::text[]) as given (task)
+          cross join lateral (
+            select sj.ctid
+            from staged_jobs sj
+            where sj.task = any(array[given.task])
+            order by sj.task, sj.id
+            limit ${most}
+            for update skip locked
+          ) oldest
+        ))
         returning id, task, payload, created_at
       ),
       batched as (
@@ -178,10 +189,22 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
         ))
       )
       select
-        count(*)::int as moved,
+        (
+          select coalesce(max(moved.count), 0)
+          from (
+            select count(*)::int
+            from taken
+            group by task
+          ) moved
+        ) as moved,
         array(
           select distinct sj.task
-          from staged_jobs sj
+          from (
+            select *
+            from staged_jobs
+            order by id
+            limit ${mostUnclaimed}
+          ) sj
           where sj.task <> all(${tasks}::text[])
             and sj.created_at < now() - make_interval(secs => ${UNCLAIMED_SECONDS})
         ) as unclaimed,
@@ -197,6 +220,6 @@ const moveStagedJobs = (db: Db, { tasks, most, rounds }: Move) =>
             group by task, app_id
           ) enqueued
         ) as next
-      from taken, (select count(*) from added) counted`
+      from (select count(*) from added) counted`
     return row ?? { moved: 0, unclaimed: [], running: [], next: [] }
   })

@@ -2,9 +2,8 @@ import { limits } from '@parley/contract'
 import type { JobHelpers } from 'graphile-worker'
 import { isGivenUp, isJobOf } from '../core/given-up.ts'
 import { MAX_ATTEMPTS } from '../core/jobs.ts'
-import type { Db, Fragment, Tx } from '../db/client.ts'
+import type { Fragment, Tx } from '../db/client.ts'
 import { hasQueue, queueSchema } from '../db/own-schema.ts'
-import { createBatchSize } from './batch-size.ts'
 import { repeatUntilNone, type StepContext } from './delete-in-steps.ts'
 import type { JobBatch, QueuedJob, QueuedTask } from './tasks.ts'
 
@@ -36,12 +35,12 @@ function byApp(jobs: QueuedJob[]) {
 }
 
 /** The most jobs that a step reads: each may be that of a hundred messages. */
-const AT_ONCE = 200
+export const AT_ONCE = 200
 
 /** Deletes the jobs that were given up too long ago. */
-export const expireGivenUp = (db: Pick<Db, 'use'>) =>
+export const expireGivenUp = (context: StepContext) =>
   deleteGivenUp(
-    { db, checkpoint: () => {}, batch: createBatchSize(AT_ONCE) },
+    context,
     (db) => db`job.updated_at < now() - ${limits.givenUpJobDays} * interval '1 day'`,
   )
 

@@ -55,8 +55,8 @@ export async function startJobs({ timings: overrides, ...options }: JobsOptions)
   await checkSubscriberIds({ db, push: options.push, log })
   const queue = await openQueue({ databaseUrl, db, metrics, timings, log })
   const rounds = createRounds()
-  const cleanupJob = createCleanupJob({ db, cleanup, metrics, log })
-  const runners = [queue.runTasks({ concurrency: 1, taskList: { cleanup: cleanupJob } })]
+  const cleanupTasks = { cleanup: createCleanupJob(cleanup) }
+  const runners = [queue.runTasks({ concurrency: 1, taskList: cleanupTasks })]
   for (const [name, concurrency] of Object.entries(CONCURRENCY)) {
     const taskList = taskListOf(name, { handlers, rounds, timings, metrics, log })
     if (Object.keys(taskList).length === 0) continue

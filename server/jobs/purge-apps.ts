@@ -163,6 +163,8 @@ const rowsOfApp: Owned[] = [
   { table: 'webhook_deliveries' },
   { table: 'text_removals', order: ['message_id'] },
   { table: 'workspace_members' },
+  { table: 'workspace_invite_uses', order: ['user_id', 'invite_id'] },
+  { table: 'workspace_invites', order: ['created_by', 'id'] },
   { table: 'devices' },
   { table: 'link_previews', order: ['url_hash'] },
   { table: 'connections' },

@@ -9,6 +9,7 @@ import type { DatedMessage } from '../features/messages/access.ts'
 import { tombstone } from '../features/messages/delete.ts'
 import { isLive } from '../features/messages/view.ts'
 import type { BatchSize } from './batch-size.ts'
+import { createRetries } from './retries.ts'
 
 const INTERVAL_MS = 3_600_000
 
@@ -22,29 +23,30 @@ type MessageRetentionContext = {
   batch: BatchSize
 }
 type Retention = { appId: string; days: number }
-/** How far the walk over an app's channels has come, or when it ended. */
-type Walk = { after?: string | undefined; finishedAt?: number }
+/** The walk over an app's channels: how far it has come, and when the last one ended. */
+type Walk = { after?: string | undefined; finishedAt?: number; channels: Channels }
+type Channels = ReturnType<typeof channelsOf>
 
 /**
  * Deletes the messages that are older than their apps want to keep them, as if their authors had:
  * tombstones stay, and counts, threads and pins are right. Walks over the channels of each such app
- * once an hour, and continues in the next pass when the time is over. Apps take turns, and each
- * fails alone: it is tried again in the next pass.
+ * once an hour, and continues in the next pass when the time is over. Apps take turns, and each app
+ * and each channel fails alone: it is tried again in the next pass.
  */
 export function createMessageRetention() {
   const walks = new Map<string, Walk>()
   let lastAppId = ''
   const expireInApp = async (context: MessageRetentionContext, retention: Retention) => {
-    const walk = walks.get(keyOf(retention)) ?? {}
-    if (walk.finishedAt !== undefined && performance.now() - walk.finishedAt < INTERVAL_MS) return
+    const walk: Walk = walks.get(keyOf(retention)) ?? { channels: channelsOf(retention) }
+    walks.set(keyOf(retention), walk)
+    const { finishedAt = Number.NEGATIVE_INFINITY, channels } = walk
+    if (performance.now() - finishedAt < INTERVAL_MS) return channels.repeat(context)
     lastAppId = retention.appId
-    let { after } = walk
     do {
       context.checkpoint()
-      after = await expireInSlice(context, retention, after)
-      walks.set(keyOf(retention), { after })
-    } while (after !== undefined)
-    walks.set(keyOf(retention), { finishedAt: performance.now() })
+      walk.after = await expireInSlice(context, retention, walk)
+    } while (walk.after !== undefined)
+    walk.finishedAt = performance.now()
   }
   return async (context: MessageRetentionContext) => {
     const retentions = await context.db.use(selectRetentions)
@@ -69,17 +71,22 @@ const selectRetentions = (db: Tx) => db<Retention[]>`
     and a.deleted_at is null
   order by a.id`
 
+const channelsOf = (retention: Retention) =>
+  createRetries((context: MessageRetentionContext, { id }: IdRow) =>
+    expireInChannel(context, retention, id),
+  )
+
 /** Returns the id to continue after; undefined at the end. */
 async function expireInSlice(
   context: MessageRetentionContext,
   retention: Retention,
-  after: string | undefined,
+  { after, channels }: Walk,
 ) {
-  const { db, attempt } = context
+  const { db } = context
   const { appId } = retention
   const slice = await db.use((db) => selectIdSlice(db, { table: 'channels', appId, after }))
-  for (const { id } of await db.use((db) => selectChannels(db, { ...retention, slice })))
-    await attempt(() => expireInChannel(context, retention, id))
+  for (const channel of await db.use((db) => selectChannels(db, { ...retention, slice })))
+    await channels.attempt(context, channel)
   return slice.isLast ? undefined : slice.last
 }
 

@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import type { DbConnection } from '../db/client.ts'
 import { FIRST_ID } from '../db/sql.ts'
+import { removeInvites } from '../features/workspaces/remove-invites.ts'
 import { expireInOrder, type RetentionContext, repeatUntilNone } from './delete-in-steps.ts'
 
 /** The most rows that one statement deletes. */
@@ -35,11 +36,11 @@ export const expireDeliveries = (context: RetentionContext) =>
   })
 
 /** During the import of an app, the uses of an invite come later than the invite. */
-export const expireInvites = (context: RetentionContext) =>
-  expireInOrder(context, {
-    table: 'workspace_invites',
-    select: (db, { from, limit }) => db`
-      select wi.ctid, wi.expires_at as at
+export function expireInvites(context: RetentionContext) {
+  let from = '-infinity'
+  return repeatUntilNone(context, async (db, limit) => {
+    const expired = db`
+      select wi.ctid, wi.id, wi.expires_at
       from workspace_invites wi
       where wi.expires_at >= ${from}
         and wi.expires_at < now()
@@ -49,8 +50,12 @@ export const expireInvites = (context: RetentionContext) =>
           where ai.app_id = wi.app_id
         )
       order by wi.expires_at
-      limit ${limit}`,
+      limit ${limit}`
+    const { count, until } = await removeInvites(db, expired, limit)
+    from = until ?? from
+    return { count }
   })
+}
 
 /** Fills in the app of uses of invites, which servers of an earlier version store without. */
 export const nameAppsOfUses = (context: RetentionContext) =>

@@ -20,6 +20,7 @@ import {
   type JobBatch,
   messagesOf,
   NotStoredError,
+  OverShareError,
   type QueuedJob,
   type QueuedTask,
   RetryLaterError,
@@ -63,10 +64,14 @@ export async function runJob<T extends QueuedTask>(
   const requeue = (task: QueuedTask, batch: JobBatch, reason: string) =>
     untilStored(() => keepGivenUp(helpers, { task, batch, reason }), { signal, timings })
   if (ageSeconds > taskSettings[task].maxAgeSeconds) {
+    const facts = { task, tries, since, jobs: jobs.length, ...about, reason: batch.reason }
+    if (batch.isOverShare) {
+      metrics.jobs.inc({ task, outcome: 'dropped' })
+      return log.debug(facts, 'job dropped: too old')
+    }
     const reason = batch.reason === undefined ? 'too old' : `too old: ${batch.reason}`
     await requeue(task, { ...batch, attempts: failures }, reason)
     metrics.jobs.inc({ task, outcome: 'given_up' })
-    const facts = { task, tries, since, jobs: jobs.length, ...about, reason: batch.reason }
     return log.error(facts, 'job given up: too old')
   }
   const add = (task: QueuedTask, batch: JobBatch, { round = job.priority, pauseMs = 0 } = {}) =>
@@ -112,14 +117,17 @@ export async function runJob<T extends QueuedTask>(
     if (jobs.length > 1 && isStatementTimeout(error)) return split()
     const later = isDatabaseUnavailable(error) ? new RetryLaterError(task, jobs, 0, error) : error
     if (later instanceof RetryLaterError) {
+      const isOverShare = later instanceof OverShareError
       metrics.jobs.inc({ task, outcome: 'put_off' })
-      log[levelOf(error)]({ task, tries, ...about, err: later.cause }, 'job put off')
+      const level = isOverShare ? 'debug' : levelOf(error)
+      log[level]({ task, tries, ...about, err: later.cause }, 'job put off')
       const pauseMs = Math.max(
         1000 * later.retryAfterSeconds,
         timings.backOffMs * backOffFactor(tries),
       )
       const reason = reasonOf(later.cause)
-      await add(later.task, { jobs: later.jobs, since, tries: tries + 1, reason }, { pauseMs })
+      const putOff = { jobs: later.jobs, since, tries: tries + 1, reason, isOverShare }
+      await add(later.task, putOff, { pauseMs })
       return addNextPage(pauseMs)
     }
     if (signal.aborted) return add(task, batch)

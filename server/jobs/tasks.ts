@@ -27,6 +27,8 @@ export type JobBatch<T extends QueuedTask = QueuedTask> = {
   tries: number
   /** Why it was put off, the last time. */
   reason?: string | undefined
+  /** Whether that was a share of ours: then the job is dropped once it is too old. */
+  isOverShare?: boolean
   /** How often the job had failed or was put off, if it was given up. */
   attempts?: number
 }
@@ -109,3 +111,6 @@ export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {
     super('retry later', { cause })
   }
 }
+
+/** The job is over the share of its user or host. Users can cause that, so it alerts nobody. */
+export class OverShareError extends RetryLaterError {}

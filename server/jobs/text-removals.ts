@@ -13,12 +13,12 @@ const FOUND = 100
 
 /**
  * Removes the reactions of deleted messages, and takes their texts out of stored events, where a
- * deletion left that for later. The next pass continues with the topic after the last one: a long
- * one delays no other for good.
+ * deletion left that for later. The next pass continues with the topic after the last one, and then
+ * begins again: a long one delays no other for good, and waits for none.
  */
 export function createTextRemoval() {
   let last = ''
-  return async (context: RemovalContext & Pick<ErasureContext, 'attempt'>) => {
+  const removeRest = async (context: RemovalContext & Pick<ErasureContext, 'attempt'>) => {
     for (;;) {
       const waiting = await context.db.use((db) => selectTopics(db, db`tr.topic > ${last}`))
       if (waiting.length === 0) break
@@ -28,6 +28,11 @@ export function createTextRemoval() {
       }
     }
     last = ''
+  }
+  return async (context: Parameters<typeof removeRest>[0]) => {
+    const isAtStart = last === ''
+    await removeRest(context)
+    if (!isAtStart) await removeRest(context)
   }
 }
 

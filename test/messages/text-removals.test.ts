@@ -180,6 +180,20 @@ test('a channel whose texts were removed once has later ones removed as well', a
   })
 })
 
+test('a removal for which a turn was too short goes on in the very next pass', async () => {
+  const { ana, channelId, secret } = await quotedOften(300)
+  const positions = createErasurePositions()
+  await withoutCleanup(world(), async () => {
+    const remove = createTextRemoval()
+    await ana.messages.delete({ channelId, messageId: secret.id })
+    const short = erasureContext(world(), { positions, rows: 50, steps: 2 })
+    await expect(remove(short)).rejects.toThrow()
+    expect(await removals()).toHaveLength(1)
+    await remove(erasureContext(world(), { positions, rows: 1_000 }))
+    expect(await removals()).toEqual([])
+  })
+})
+
 test('stored events are rewritten only while their channel is locked', async () => {
   const { ana, channelId, secret } = await quotedOften(300)
   const context = erasureContext(world(), { positions: createErasurePositions(), rows: 1_000 })

@@ -1,3 +1,6 @@
+import type { Db } from '@parley/server/db/client'
+import { createBatchSize } from '@parley/server/jobs/batch-size'
+import { AT_ONCE } from '@parley/server/jobs/given-up'
 import { openQueue } from '@parley/server/jobs/queue'
 import { timings } from '@parley/server/jobs/timings'
 import { silentLog } from './jobs.ts'
@@ -19,9 +22,16 @@ export async function insertGivenUpJob(
   return job.id
 }
 
+/** What a task of the cleanup works with, in steps of its usual size. */
+export const stepsOn = (db: Pick<Db, 'use'>) => ({
+  db,
+  checkpoint: () => {},
+  batch: createBatchSize(AT_ONCE),
+})
+
 /** Once for a database, since tests ask for several jobs at the same time. */
 const queues = new Map<string, Promise<void>>()
-function createQueue({
+export function createQueue({
   pool: db,
   metrics,
   databaseUrl,

@@ -1,6 +1,7 @@
 import type { FetchOptions } from '@parley/server/jobs/previews/fetch'
 import { afterAll, beforeAll } from 'vitest'
 import { channelEventsOf } from './events.ts'
+import { silentLog } from './jobs.ts'
 import { serveNames } from './names.ts'
 import { page, previewsFrom, servePages } from './pages.ts'
 import { until } from './until.ts'
@@ -16,10 +17,10 @@ export const article = page(`
   <meta property="og:site_name" content="Kitchen">
   <meta property="og:type" content="article">`)
 
-type PreviewOptions = Pick<FetchOptions, 'perHost'>
+type PreviewOptions = Pick<FetchOptions, 'perHost'> & { log?: typeof silentLog }
 
 /** A channel of ana's in a world with previews, and a web server for the links in it. */
-async function createScene(options: PreviewOptions) {
+async function createScene({ log = silentLog, ...options }: PreviewOptions) {
   const web = await servePages({
     '/article': article,
     '/a': page('<title>A</title>'),
@@ -33,6 +34,7 @@ async function createScene(options: PreviewOptions) {
   const world = await createWorld({
     timings: { reconcileMs: 600_000 },
     jobs: {
+      log,
       previews: {
         ...previewsFrom(web),
         resolver: names.resolver,

@@ -91,12 +91,16 @@ export const nodes = pgTable('nodes', {
 })
 
 /** Jobs staged by a transaction, until they are moved to the queue after its commit. */
-export const stagedJobs = pgTable('staged_jobs', {
-  id: bigserial({ mode: 'number' }).primaryKey(),
-  task: text().notNull(),
-  payload: json().notNull(),
-  createdAt: createdAt(),
-})
+export const stagedJobs = pgTable(
+  'staged_jobs',
+  {
+    id: bigserial({ mode: 'number' }).primaryKey(),
+    task: text().notNull(),
+    payload: json().notNull(),
+    createdAt: createdAt(),
+  },
+  (t) => [index('staged_jobs_of_task').on(t.task, t.id).concurrently()],
+)
 
 /** The running processes that carry out jobs. */
 export const jobWorkers = pgTable('job_workers', {

@@ -5,7 +5,7 @@ import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
 import { linksIn } from '../../features/messages/links.ts'
 import { attachPreviews } from '../../features/messages/previews.ts'
-import { type Handlers, RetryLaterError } from '../tasks.ts'
+import { type Handlers, OverShareError } from '../tasks.ts'
 import { cacheResults, selectCached } from './cache.ts'
 import { BusyError, createUserShare } from './fair-share.ts'
 import type { FetchFor } from './fetch.ts'
@@ -52,7 +52,7 @@ export function createPreviews({
         ),
       )
     }
-    if (busy) throw new RetryLaterError('preview', [job], BUSY_SECONDS, busy)
+    if (busy) throw new OverShareError('preview', [job], BUSY_SECONDS, busy)
   }
 
   /**

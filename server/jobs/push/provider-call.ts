@@ -1,3 +1,6 @@
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { readUpTo } from '../../core/guarded-request.ts'
 import { inSpan } from '../../core/spans.ts'
 import { traceparentOf } from '../../core/trace.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
@@ -28,6 +31,9 @@ export class ProviderRefusedError extends Error {
   override readonly name = 'ProviderRefusedError'
 }
 
+/** The most bytes of an answer that are read. The longest that we know has some 100 KB. */
+const MAX_ANSWER_BYTES = 1024 * 1024
+
 /** The statuses that concern the content of a call: it is invalid, or too large. */
 const CONTENT_REFUSED = [400, 413, 422]
 
@@ -57,7 +63,7 @@ export const createProviderCall =
         redirect: 'error',
         ...(body ? { body: JSON.stringify(body) } : {}),
       }) as const
-    const { status, retryAfterSeconds, text } = await inSpan(
+    const { status, retryAfterSeconds, text, isCut } = await inSpan(
       () => ({
         name: `push ${method}`,
         kind: 'client',
@@ -73,6 +79,10 @@ export const createProviderCall =
     const message = `${method} ${path} answered ${status}: ${quoted}`
     if (CONTENT_REFUSED.includes(status)) throw new ProviderRefusedError(message)
     if (status >= 400) throw new ProviderUnavailableError(message, { status, retryAfterSeconds })
+    if (isCut)
+      throw new ProviderUnavailableError(
+        `${method} ${path} answered ${status} with more than ${MAX_ANSWER_BYTES} bytes`,
+      )
     return text
   }
 
@@ -107,10 +117,17 @@ async function request(request: Request) {
         response.headers.get('retry-after') ?? undefined,
         response.headers.get('date') ?? undefined,
       ),
-      text: await response.text(),
+      ...(await readText(response)),
     }
   } catch (error) {
     const message = `${request.method} ${new URL(request.url).pathname} got no answer`
     throw new ProviderUnavailableError(message, { cause: error })
   }
+}
+
+async function readText({ body }: Response) {
+  if (!body) return { text: '', isCut: false }
+  const stream = Readable.fromWeb(body as ReadableStream) // the same, as Node declares it
+  const bytes = await readUpTo(stream, MAX_ANSWER_BYTES + 1)
+  return { text: new TextDecoder().decode(bytes), isCut: bytes.length > MAX_ANSWER_BYTES }
 }
