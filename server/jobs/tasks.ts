@@ -101,7 +101,7 @@ export class NotStoredError extends Error {
 
 /** A third party is unavailable or busy. The remaining jobs are put off; this is not a failure. */
 export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {
-  override readonly name = 'RetryLaterError'
+  override readonly name: string = 'RetryLaterError'
   constructor(
     readonly task: T,
     readonly jobs: NonEmpty<QueuedJob<T>>,
@@ -113,4 +113,6 @@ export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {
 }
 
 /** The job is over the share of its user or host. Users can cause that, so it alerts nobody. */
-export class OverShareError extends RetryLaterError {}
+export class OverShareError extends RetryLaterError {
+  override readonly name = 'OverShareError'
+}

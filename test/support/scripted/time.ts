@@ -41,9 +41,11 @@ function watchTimers(isOfTest: () => boolean) {
   for (const name of ['setTimeout', 'setInterval'] as const) {
     const { [name]: begin } = globalThis
     const watched = (callback: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
+      // As real timers do, it fires in the context that it was begun in, not in that of the test.
+      const call = AsyncLocalStorage.bind(callback)
       const fire = () => {
         if (name === 'setTimeout') running.delete(timer)
-        callback(...given)
+        call(...given)
       }
       const timer = begin(fire, ms)
       if (isOfTest() && isOurs(new Error().stack)) running.add(timer)
