@@ -13,7 +13,8 @@ import { expect } from 'vitest'
 const MARKER = 'of-the-twin'
 /** The beginning of every id of the twin, except those of the app itself, which operators list. */
 const ID_PREFIX = 'c0ffee00-c0de-'
-export const TWIN_APP_ID = 'c0ffee01-c0de-4000-8000-000000000000'
+/** Before those of other apps: what asks an index for any app's row finds the twin's. */
+export const TWIN_APP_ID = '00c0ffee-c0de-4000-8000-000000000000'
 export const TWIN_NODE_ID = 'c0ffee01-c0de-4002-8000-000000000000'
 
 /**

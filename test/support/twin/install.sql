@@ -12,11 +12,11 @@ create table twin.rows (table_name text, row text);
 create table twin.listeners (user_id text);
 
 insert into apps (id, name)
-values ('c0ffee01-c0de-4000-8000-000000000000', 'Twin');
+values ('00c0ffee-c0de-4000-8000-000000000000', 'Twin');
 insert into api_keys (id, app_id, hash)
 values (
   'c0ffee01-c0de-4001-8000-000000000000',
-  'c0ffee01-c0de-4000-8000-000000000000',
+  '00c0ffee-c0de-4000-8000-000000000000',
   'of-the-twin'
 );
 -- A node that is never dead: namesakes are online.
@@ -89,12 +89,12 @@ begin
   insert into twin.listeners
   select unnest(ids);
   insert into connections (node_id, app_id, user_id)
-  select 'c0ffee01-c0de-4002-8000-000000000000', 'c0ffee01-c0de-4000-8000-000000000000', unnest(ids)
+  select 'c0ffee01-c0de-4002-8000-000000000000', '00c0ffee-c0de-4000-8000-000000000000', unnest(ids)
   on conflict do nothing;
   with active as (
     update users u
     set last_active_at = now() + interval '1 day'
-    where app_id = 'c0ffee01-c0de-4000-8000-000000000000'
+    where app_id = '00c0ffee-c0de-4000-8000-000000000000'
       and id = any(ids)
     returning id, u::text as row
   )
@@ -102,7 +102,7 @@ begin
   set row = active.row
   from active
   where t.table_name = 'users'
-    and t.row like '(c0ffee01-c0de-4000-8000-000000000000,' || active.id || ',%';
+    and t.row like '(00c0ffee-c0de-4000-8000-000000000000,' || active.id || ',%';
 end
 $listen$;
 
@@ -121,7 +121,7 @@ begin
         ) t
         where strpos(t.row, ''of-the-twin'') > 0
           -- The cheaper question first.
-          or (strpos(t.row, ''-c0de-'') > 0 and t.row like ''%%c0ffee0_-c0de-%%'')',
+          or (strpos(t.row, ''-c0de-'') > 0 and t.row like ''%%c0ffee%%-c0de-%%'')',
         regexp_replace(format('%I.%I', n.nspname, t.relname), '^public\.', ''),
         n.nspname,
         t.relname
@@ -151,7 +151,7 @@ begin
       or not exists (
         select
         from twin.listeners l
-        where row like ''%%,c0ffee01-%%,'' || l.user_id || '',%%''
+        where row like ''%%,00c0ffee-%%,'' || l.user_id || '',%%''
       )
     group by table_name, row
     having sum(count) <> 0',
