@@ -40,8 +40,9 @@ export function createMessageRetention() {
     const walk: Walk = walks.get(keyOf(retention)) ?? { channels: channelsOf(retention) }
     walks.set(keyOf(retention), walk)
     const { finishedAt = Number.NEGATIVE_INFINITY, channels } = walk
-    if (performance.now() - finishedAt < INTERVAL_MS) return channels.repeat(context)
-    lastAppId = retention.appId
+    const isDue = performance.now() - finishedAt >= INTERVAL_MS
+    if (isDue || channels.haveFailed()) lastAppId = retention.appId
+    if (!isDue) return channels.repeat(context)
     do {
       context.checkpoint()
       walk.after = await expireInSlice(context, retention, walk)

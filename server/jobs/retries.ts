@@ -19,6 +19,7 @@ export function createRetries<Part extends { id: string }, Context extends Attem
   }
   return {
     attempt,
+    haveFailed: () => failed.size > 0,
     /** Tries those that failed again. */
     repeat: async (context: Context) => {
       for (const part of [...failed.values()]) await attempt(context, part)

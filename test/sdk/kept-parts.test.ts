@@ -57,13 +57,21 @@ test('members and reads stay as they were, not loading, until a reconnect is ove
   const { chat, proxy } = await liveChatOf(world(), 'ben')
   const { members, reads } = chat.channel(id)
   await Promise.all([until(members, ready), until(reads, ready)])
-  const seen = [members, reads].map(statusesOf)
+  const shown = () => ({
+    members: members.getSnapshot().items.map(({ userId }) => userId),
+    readers: Object.keys(reads.getSnapshot().byUser).sort(),
+  })
+  const before = shown()
+  const seen: unknown[] = []
+  const statuses = [members, reads].map(statusesOf)
+  for (const store of [members, reads]) store.subscribe(() => seen.push(shown()))
   proxy.cut()
   await isOffline(chat)
   proxy.mend()
   chat.wake()
   await isLive(chat)
   await Promise.all([until(members, ready), until(reads, ready)])
-  expect(seen.flat()).not.toContain('loading')
-  expect(members.getSnapshot().items).toHaveLength(2)
+  expect(statuses.flat()).not.toContain('loading')
+  expect(before.members).toHaveLength(2)
+  for (const each of seen) expect(each).toEqual(before)
 })
