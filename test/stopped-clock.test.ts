@@ -10,7 +10,7 @@ const goOn = (): void =>
     return new Promise(() => {})
   })
 
-test('a stopped clock counts the timers of its test, and not those that go on elsewhere', async () => {
+test('a stopped clock counts the timers of its test, and none that go on elsewhere', async () => {
   const elsewhere = new AsyncResource('an earlier file')
   const clock = stoppedClock()
   elsewhere.runInAsyncScope(goOn)
