@@ -1,6 +1,9 @@
+import { topics } from '@parley/contract'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { useDatabaseClock } from '../support/database-clock.ts'
 import { answering } from '../support/receiver.ts'
 import { until } from '../support/until.ts'
+import { createWorld } from '../support/world.ts'
 import { useWebhooks } from './fixture.ts'
 
 const { current, startWorker, newScene } = useWebhooks()
@@ -49,4 +52,37 @@ test('a receiver that says until when to wait is left alone by a clock an hour a
     return delivery?.attempts === 1 && delivery.nextAttemptAt !== null && [delivery]
   })
   expect(Date.parse(nextAttemptAt ?? '') / 1_000 - now).toBeGreaterThan(400)
+})
+
+test('an event of before the clock was set forward is found, though committed after', async () => {
+  const { world } = current()
+  const { appId, channelId, texts, receive, send } = await newScene()
+  const clock = await useDatabaseClock(world, ['now', 'clock_timestamp'])
+  const node = await createWorld({ databaseUrl: world.databaseUrl })
+  onTestFinished(() => node.stop())
+  await send('one')
+  startWorker({ db: node.pool })
+  await receive(1)
+  /** When the turn of the worker ends, by its clock: it renews it with each pass. */
+  const turnEnds = async () => {
+    const [{ at = 0 } = {}] = await world.db<{ at: number }[]>`
+      select extract(epoch from (value::jsonb ->> 'until')::timestamptz)::float as at
+      from service
+      where key = 'webhooks_collector'`
+    return at
+  }
+  const [before, begun] = [await turnEnds(), await databaseSeconds()]
+  await clock.set('1 hour')
+  const first = await until(async () => (await turnEnds()) > before + 3_000 && (await turnEnds()))
+  // It has looked back in the meantime, more than once.
+  await until(async () => (await turnEnds()) > first + 1.5)
+  await world.db`
+    insert into events (topic, "offset", type, envelope, created_at)
+    values (
+      ${topics.channel(appId, channelId)}, 901, 'message.new',
+      ${JSON.stringify({ type: 'message.new', payload: { message: { text: 'late' } } })},
+      to_timestamp(${begun})
+    )`
+  await receive(2)
+  expect(texts()).toEqual(['one', 'late'])
 })

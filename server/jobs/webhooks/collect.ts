@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { type Db, patience, type Tx } from '../../db/client.ts'
 import type { Timings } from '../timings.ts'
+import { LONGEST_TRANSACTION_SECONDS, watchSteps } from './clock-steps.ts'
 import {
   appOf,
   eachPage,
@@ -13,11 +14,6 @@ import {
   wants,
 } from './log-pages.ts'
 
-/**
- * Events are found by the time at which their transaction began. One that commits late appears
- * among events that were read before, but no transaction lasts this long.
- */
-const LONGEST_TRANSACTION_SECONDS = 60
 /** The key in `service` of the time up to which all events have been collected. */
 const COLLECTED = 'webhooks_collected_until'
 /** The key in `service` of the process that collects, with the end of its turn. */
@@ -30,6 +26,7 @@ const PAGE_MS = 2 * patience.statementMs
 type CollectorOptions = { db: Pick<Db, 'use'>; timings: Timings; signal: AbortSignal }
 type StartRow = {
   startedAt: string
+  startedSeconds: number
   isTurn: boolean
   since: string | null
   until: string | null
@@ -45,6 +42,7 @@ type StartRow = {
  */
 export function createCollector({ db, timings, signal }: CollectorOptions) {
   const turn = { id: randomUUID(), leaseMs: MISSED_POLLS * timings.pollMs + PAGE_MS }
+  const hasJustStepped = watchSteps()
   let lastStartedAt: string | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
@@ -62,7 +60,8 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
   const pass = async (start: StartRow & { since: string }) => {
     if (start.isAhead) await resetActiveSince(db)
     const isSweep = performance.now() - sweptAt >= timings.webhookSweepMs
-    const { startedAt, since, until } = start
+    const { startedAt, startedSeconds, since, until } = start
+    const isIncomplete = hasJustStepped(startedSeconds)
     const place = await firstPlace(db, {
       since,
       from: isSweep ? until : lastStartedAt,
@@ -74,7 +73,7 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
     if (!isDone) return { areWanted: true }
     lastStartedAt = startedAt
     if (isSweep) {
-      await markCollected(db, startedAt)
+      if (!isIncomplete) await markCollected(db, startedAt)
       sweptAt = performance.now()
     }
     return { areWanted: true }
@@ -124,6 +123,7 @@ const takeTurn = (db: Pick<Db, 'use'>, turn: CollectorTurn) =>
       )
       select
         now()::text as started_at,
+        extract(epoch from now())::float as started_seconds,
         wanted.since, wanted.is_ahead,
         exists (
           select
