@@ -58,6 +58,7 @@ async function start(stop: () => void) {
   const broker = createNodeBroker({
     databaseUrl,
     redis: config.redis && { ...config.redis, connect: await loadRedis(config.redis.target) },
+    hasSockets: false,
     nodeId,
     log,
     metrics,

@@ -19,7 +19,8 @@ type SurveyOptions = {
   /** How many other nodes are alive. */
   countOthers: () => Promise<number>
 }
-type Answers = { clients: Client[]; missing: number; end: () => void }
+/** `nodes`: those that have answered, since a note may arrive twice. */
+type Answers = { clients: Client[]; nodes: Set<string>; missing: number; end: () => void }
 
 /**
  * Lists the subscriptions of a topic on all nodes. Each node knows its own, so it is asked. A node
@@ -49,13 +50,15 @@ export class SubscriberSurvey {
   /** Answers the survey of another node. */
   handleSurvey({ id, from, topic }: SurveyNote) {
     const clients = this.#ownClients(topic)
-    this.options.broker.send({ kind: 'surveyed', id, node: from, clients })
+    const { nodeId, broker } = this.options
+    broker.send({ kind: 'surveyed', id, node: from, from: nodeId, clients })
   }
 
   /** Takes the answer of another node. */
-  handleSurveyed({ id, clients }: SurveyedNote) {
+  handleSurveyed({ id, from, clients }: SurveyedNote) {
     const answers = this.#asked.get(id)
-    if (!answers) return
+    if (!answers || (from !== undefined && answers.nodes.has(from))) return
+    if (from !== undefined) answers.nodes.add(from)
     answers.clients.push(...clients)
     answers.missing -= 1
     if (answers.missing <= 0) answers.end()
@@ -74,7 +77,7 @@ export class SubscriberSurvey {
     const missing = await countOthers()
     if (missing === 0) return this.#ownClients(topic)
     const id = randomUUID()
-    const answers: Answers = { clients: [], missing, end: () => {} }
+    const answers: Answers = { clients: [], nodes: new Set(), missing, end: () => {} }
     const answered = new Promise<void>((resolve) => {
       answers.end = resolve
     })

@@ -102,6 +102,8 @@ export type SurveyedNote = {
   kind: 'surveyed'
   id: string
   node: string
+  /** The node that answers. Absent from servers of earlier versions. */
+  from?: string | undefined
   clients: { user: string; client: string }[]
 }
 
@@ -173,6 +175,8 @@ export interface Broker extends Interest {
     onMissedNotes(milliseconds: number, nodeId?: string): void
   }): Promise<void>
   send(note: NodeNote): void
+  /** Sends a note that had no answer over another way, where there is one. */
+  resend?(note: NodeNote): void
   /** Whether there may be other nodes with users. */
   hasPeers(): boolean
   stop(): Promise<void>

@@ -5,11 +5,17 @@ import type { Broker } from './index.ts'
 import { observeListener } from './listener-watch.ts'
 import { createPostgresBroker } from './postgres-broker.ts'
 import { createRedisBroker, type RedisBrokerOptions } from './redis-broker.ts'
+import { withSpare } from './spare-broker.ts'
+
+/** The spare broker carries little: it notices more slowly that its connection is dead. */
+const SPARE = { brokerBeatMs: 15_000, brokerSilenceMs: 40_000 }
 
 type NodeBrokerOptions = Pick<RedisBrokerOptions, 'nodeId' | 'log' | 'report' | 'timings'> & {
   databaseUrl: string
   /** If absent, the nodes notify each other through the database. */
   redis?: { connect: ConnectRedis; prefix: string } | undefined
+  /** Whether clients connect to this process. */
+  hasSockets?: boolean
   metrics: Pick<Metrics, 'registry' | 'notesLost' | 'redisTopics'>
 }
 
@@ -17,6 +23,7 @@ type NodeBrokerOptions = Pick<RedisBrokerOptions, 'nodeId' | 'log' | 'report' | 
 export function createNodeBroker({
   databaseUrl,
   redis,
+  hasSockets = true,
   metrics: { registry, notesLost, redisTopics },
   ...options
 }: NodeBrokerOptions): Broker & { redisState: (() => RedisState) | undefined } {
@@ -30,12 +37,15 @@ export function createNodeBroker({
     }
     return { ...broker, start, redisState: undefined }
   }
-  const broker = createRedisBroker({
+  const main = createRedisBroker({
     ...options,
     ...redis,
     onLost,
     onTopics: (count) => redisTopics.set(count),
   })
+  const spare = { ...options, url: databaseUrl, timings: { ...options.timings, ...SPARE } }
+  const { nodeId } = options
+  const broker = hasSockets ? withSpare(main, createPostgresBroker(spare), nodeId) : main
   const start: Broker['start'] = (listener) => {
     observeListener(registry, broker.listener)
     return broker.start(listener)

@@ -17,7 +17,11 @@ export type EmulationRequest = {
 /** `unknown`: there is no such session; the client connects again. */
 type EmulationOutcome = 'accepted' | 'unknown' | 'too many' | 'busy'
 
-/** How long another node may take to answer before it is taken for dead. */
+/**
+ * How long another node may take to answer: then the request is repeated over another way, where
+ * there is one, and at the end the node is taken for dead.
+ */
+const RESEND_MS = 1_000
 const ANSWER_MS = 4_000
 /**
  * The most requests that may wait for other nodes, of a session, of a network, and in all. They
@@ -38,7 +42,7 @@ type FrameHandler = { readonly isOpen: boolean; receive(frame: Buffer, isBinary:
 type EmulationOptions = {
   nodeId: string
   tokens: Pick<Tokens, 'isSession'>
-  broker: Pick<Broker, 'send'>
+  broker: Pick<Broker, 'send' | 'resend'>
   terminateLater: (socket: StreamSocket) => void
 }
 type PendingRequest = { settle: (isKnown: boolean) => void }
@@ -100,9 +104,9 @@ export class Emulation {
     if (!this.#hasRoom(network, data, OF_NETWORK)) return 'too many'
     if (this.#waiting.size >= WAITING.requests) return 'busy'
     if (this.#characters + data.length > WAITING.characters) return 'busy'
-    const id = randomUUID()
-    const answer = this.#answerTo(id, { callers: [session, network], characters: data.length })
-    broker.send({ ...request, kind: 'commands', id, from: nodeId })
+    const note: CommandsNote = { ...request, kind: 'commands', id: randomUUID(), from: nodeId }
+    const answer = this.#answerTo(note, { callers: [session, network], characters: data.length })
+    broker.send(note)
     if (await answer) return 'accepted'
     this.#ended.set(session, true)
     return 'unknown'
@@ -132,16 +136,19 @@ export class Emulation {
     return true
   }
 
-  #answerTo(id: string, waiting: { callers: string[]; characters: number }) {
+  #answerTo(note: CommandsNote, waiting: { callers: string[]; characters: number }) {
     this.#count(waiting, 1)
     return new Promise<boolean>((resolve) => {
       const settle = (isKnown: boolean) => {
-        clearTimeout(timer)
-        if (this.#waiting.delete(id)) this.#count(waiting, -1)
+        for (const timer of timers) clearTimeout(timer)
+        if (this.#waiting.delete(note.id)) this.#count(waiting, -1)
         resolve(isKnown)
       }
-      const timer = setTimeout(() => settle(false), ANSWER_MS)
-      this.#waiting.set(id, { settle })
+      const timers = [
+        setTimeout(() => this.options.broker.resend?.(note), RESEND_MS),
+        setTimeout(() => settle(false), ANSWER_MS),
+      ]
+      this.#waiting.set(note.id, { settle })
     })
   }
 

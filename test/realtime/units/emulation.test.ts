@@ -11,12 +11,13 @@ import { SECRET } from '../../support/secrets.ts'
 async function createNode(nodeId: string) {
   const tokens = await createTokens([SECRET])
   const sent: NodeNote[] = []
+  const resent: NodeNote[] = []
   const received: string[] = []
   const ended: unknown[] = []
   const emulation = new Emulation({
     nodeId,
     tokens,
-    broker: { send: (note) => void sent.push(note) },
+    broker: { send: (note) => void sent.push(note), resend: (note) => void resent.push(note) },
     terminateLater: (socket) => void ended.push(socket),
   })
   const session = tokens.newSession(nodeId)
@@ -32,7 +33,7 @@ async function createNode(nodeId: string) {
   const receiver = { isOpen: true, receive: (frame: Buffer) => void received.push(String(frame)) }
   emulation.add(socket, receiver)
   const request = (data = '{}') => ({ session, node: nodeId, data, isBinary: false })
-  return { emulation, sent, received, ended, socket, receiver, request }
+  return { emulation, sent, resent, received, ended, socket, receiver, request }
 }
 const ADDRESS = '192.0.2.1'
 const commandsIn = (sent: NodeNote[]) =>
@@ -211,4 +212,18 @@ test('many notes of other nodes are remembered, each in case it arrives twice', 
   const notes = commandsIn(here.sent)
   for (const note of [...notes, ...notes]) there.emulation.handleCommands(note)
   expect(there.received).toEqual(['one', 'two', 'three'])
+})
+
+test('a request without an answer is repeated over another way, and carried out once', async () => {
+  const clock = stoppedClock()
+  const [here, there] = [await createNode('here'), await createNode('there')]
+  const outcome = here.emulation.receive(there.request('one'), ADDRESS)
+  await clock.forward(1_000)
+  expect(here.resent).toEqual(here.sent)
+  const [note, again] = commandsIn([...here.sent, ...here.resent])
+  if (!note || !again) throw new Error('expected two notes')
+  for (const each of [note, again]) there.emulation.handleCommands(each)
+  expect(there.received).toEqual(['one'])
+  here.emulation.handleAccepted({ kind: 'accepted', node: 'here', id: note.id, isKnown: true })
+  expect([await outcome, clock.timers()]).toEqual(['accepted', 0])
 })

@@ -21,6 +21,7 @@ function openSurvey(countOthers: () => Promise<number>, subscriptions = [ownSubs
       kind: 'surveyed',
       id,
       node: 'node',
+      from: `node of ${client}`,
       clients: [{ user: 'ben', client }],
     })
   const idsOf = async (clients: ReturnType<typeof survey.clientsOf>) =>
@@ -56,6 +57,14 @@ test('a node without an answer is left out after a second, and ignored if late',
   answer(id, 'late')
   expect(await idsOf(clients)).toEqual(['own', 'there'])
   expect(listed).toHaveLength(2)
+})
+
+test('an answer that arrives twice counts once', async () => {
+  const { survey, answer, idsOf, lastAsked } = openSurvey(async () => 2)
+  const clients = survey.clientsOf('topic')
+  const id = await lastAsked(1)
+  for (const client of ['there', 'there', 'elsewhere']) answer(id, client)
+  expect(await idsOf(clients)).toEqual(['own', 'there', 'elsewhere'])
 })
 
 test('a survey that fails is not kept, and of very many topics the last are', async () => {

@@ -1,0 +1,51 @@
+import type { Broker, CommandsNote, NodeNote } from '@parley/server/realtime/broker/index'
+import { withSpare } from '@parley/server/realtime/broker/spare-broker'
+import { expect, test } from 'vitest'
+
+/** A broker that is told what it receives, and keeps what it sends. */
+function scriptedBroker() {
+  const sent: NodeNote[] = []
+  const stopped: string[] = []
+  let receive = (_: NodeNote) => {}
+  const broker: Broker = {
+    start: async ({ onNote }) => {
+      receive = onNote
+    },
+    send: (note) => void sent.push(note),
+    hasPeers: () => true,
+    follow: () => {},
+    unfollow: () => {},
+    settled: () => undefined,
+    stop: async () => void stopped.push('stopped'),
+  }
+  return { broker, sent, stopped, receive: (note: NodeNote) => receive(note) }
+}
+
+const commandsFor = (node: string, id: string): CommandsNote => ({
+  ...{ kind: 'commands', id, from: 'here', node, session: 's', data: '{}', isBinary: false },
+})
+
+test('commands take the other way while Redis is away, and answers that of theirs', async () => {
+  const [main, spare] = [scriptedBroker(), scriptedBroker()]
+  let isUp = true
+  const both = withSpare({ ...main.broker, isUp: () => isUp }, spare.broker, 'here')
+  const heard: NodeNote[] = []
+  await both.start({ onNote: (note) => void heard.push(note), onMissedNotes: () => {} })
+  both.send(commandsFor('there', '1'))
+  isUp = false
+  both.send(commandsFor('there', '2'))
+  const hint = { kind: 'hint', topic: 't', offset: 1 } as const
+  both.send(hint)
+  main.receive(commandsFor('here', '3'))
+  spare.receive(commandsFor('here', '4'))
+  spare.receive(commandsFor('elsewhere', '5'))
+  const answer = { kind: 'accepted', node: 'there', isKnown: true } as const
+  const answerTo = (id: string): NodeNote => ({ ...answer, id })
+  for (const id of ['3', '4', '5']) both.send(answerTo(id))
+  both.resend(commandsFor('there', '1'))
+  expect(main.sent).toEqual([commandsFor('there', '1'), hint, answerTo('3'), answerTo('5')])
+  expect(spare.sent).toEqual([commandsFor('there', '2'), answerTo('4'), commandsFor('there', '1')])
+  expect(heard).toHaveLength(3)
+  await both.stop()
+  expect([main.stopped, spare.stopped]).toEqual([['stopped'], ['stopped']])
+})
