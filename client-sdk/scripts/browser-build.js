@@ -57,7 +57,7 @@ const internal = [
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
   ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
   ...['share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
-  ...['replaced', 'profiles'],
+  ...['replaced', 'profiles', 'is(Refused|Wanted)', 'idOf'],
 ]
 
 /**
