@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { readConfig, Variables } from '@parley/server/config'
 import { expect, test } from 'vitest'
 
@@ -72,6 +73,10 @@ test('each variable decides the setting of its name, in its unit', () => {
     jwtSecret: secret,
     previousJwtSecrets: [`${secret}a`, `${secret}b`],
   })
+})
+
+test('WORKERS=auto starts as many processes as there are processors', () => {
+  expect(readConfig({ WORKERS: 'auto' }).workers).toBe(availableParallelism())
 })
 
 test('an admin key of 15 characters and a schema of PostgreSQL are refused', () => {
