@@ -108,7 +108,12 @@ export const scenarios: Record<string, Scenario> = {
     faults: [redisFaults.failRedisOver],
     prepare: findRedis('sentinels'),
   },
-  redis: { ...withRedis, seconds: 10, faults: REDIS },
+  redis: {
+    ...withRedis,
+    seconds: 10,
+    faults: REDIS,
+    transports: ['websocket', 'http_stream', 'sse'],
+  },
   'redis-mix': {
     seconds: 25,
     faults: [...REDIS, ...NODES, ...DATABASE_LINES, ...DATABASE],
