@@ -20,7 +20,7 @@ export function timelineOf(name: ResourceName): Timeline {
   return name.startsWith(THREAD_PREFIX) ? { parentId: name.slice(THREAD_PREFIX.length) } : {}
 }
 
-/** Only some rooms need this code: it is loaded when one of them does. */
+/** Only some rooms need this code, so it is a file of its own. */
 const alone = () => import('./own-calls.ts')
 
 /**
@@ -32,6 +32,8 @@ export function createLoaders(
   channelId: string,
   find: (messageId: string) => Message | undefined,
 ) {
+  // When it is needed, the application may have been deployed again, without this file.
+  alone().catch(() => {})
   const shared = (part: RoomPart, id?: string) => catchUp.load(channelId, part, id)
   const listNewest = async (timeline: Timeline = {}) =>
     (await alone()).loadPage(api, { channelId, timeline })

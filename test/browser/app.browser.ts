@@ -81,6 +81,15 @@ test('two users of the fresh app talk, and offline messages survive a reload', a
   problems.length = 0
 })
 
+test('a page fetches at its start what a later deployment would take away', async () => {
+  const page = await open('ana')
+  const fetched = `performance.getEntriesByType('resource').map(({ name }) => name)`
+  await expect
+    .poll(() => page.evaluate<string[]>(fetched))
+    .toContainEqual(expect.stringMatching(/own-calls/))
+  expect(problems).toEqual([])
+})
+
 test('a page on plain HTTP sends messages without the APIs of secure contexts', async () => {
   const page = await open('ben', { host: 'chat.test' })
   expect(await page.evaluate('[isSecureContext, typeof crypto.randomUUID]')).toEqual([
