@@ -23,13 +23,21 @@ export type OptimisticUpdate = {
   wasReflected?: boolean
 }
 
+/** An edit, and when the user made it. */
+type Edit = MessageEdit & { createdAt: string }
+
 /** Any time: deleted messages are not shown. */
 const DELETED_AT = new Date(0).toISOString()
 
 export const optimistic = {
-  edit: (messageId: string, edit: MessageEdit): OptimisticUpdate => ({
+  edit: (messageId: string, edit: Edit): OptimisticUpdate => ({
     messageId,
-    apply: (message) => withEdit(message, edit),
+    apply: (message) => {
+      const edited = withEdit(message, edit)
+      // What was changed before it was sent is no edit for the others.
+      const isEdit = message.rev > 0 && edited.text !== message.text
+      return isEdit ? { ...edited, editedAt: edit.createdAt } : edited
+    },
     // The response contains the changed message: there is nothing else to wait for.
     isReflectedIn: () => true,
     isReflectedBy: () => true,

@@ -24,7 +24,7 @@ test('a change that the server has reflected once is confirmed, even if it was u
 })
 
 test('an answer confirms an edit, and other changes wait for their event', () => {
-  const edit = optimistic.edit('m', { text: 'new' })
+  const edit = optimistic.edit('m', { text: 'new', createdAt: '2026-01-01T00:00:00.000Z' })
   const shown = knowing({ pinned: false, deletedAt: null })
   const left = (update: OptimisticUpdate) => withoutConfirmed([update], shown)
   expect(left(edit)).toMatchObject([{ messageId: 'm' }])
@@ -97,4 +97,22 @@ test('pending messages and reactions show the current name and image of the user
   const [hello] = room.messages.getSnapshot().items
   expect(hello?.reactions[0]?.users).toEqual([user])
   expect(room.send({ text: 'after' }).message.user).toEqual(user)
+})
+
+test('an edit is marked as such at once, and one of metadata alone is not', async () => {
+  const { chat, channel, hold } = scriptedChat()
+  channel('c').send('hello')
+  const room = chat.channel('c')
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  const shown = () => room.messages.getSnapshot().items[0]
+  const held = hold(/^PATCH/)
+  const edits = [room.edit('c-0001', { custom: { mood: 'glad' } })]
+  expect(shown()).toMatchObject({ custom: { mood: 'glad' }, editedAt: null })
+  edits.push(room.edit('c-0001', { text: 'Hello' }))
+  expect(shown()).toMatchObject({ text: 'Hello', editedAt: expect.any(String) })
+  await held.asked
+  held.release()
+  await Promise.all(edits)
 })
