@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { RawSocket, useSockets } from './support/socket.ts'
-import { useWorld } from './support/world.ts'
+import { createWorld, useWorld } from './support/world.ts'
 
 const world = useWorld()
 const terminatedLater = useSockets()
@@ -15,6 +15,28 @@ test('the usage says how many users are connected', async () => {
   await expect.poll(() => db`select from connections where app_id = ${appId}`).toHaveLength(1)
   const { connectedUsers } = await operator.apps.usage({ appId })
   expect(connectedUsers).toEqual({ count: 1, isExact: true })
+})
+
+test('users for whom only the backend acts are active on each day that it does', async () => {
+  const { operator, db, databaseUrl } = world()
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Acting' })
+  const node = await createWorld({ databaseUrl })
+  const userIds = ['new', 'yesterday', 'idle']
+  await node.api({ apiKey }).users.sync({ users: userIds.map((id) => ({ id })) })
+  await db`
+    update users
+    set last_active_at = date_trunc('day', now(), 'UTC') - interval '1 second'
+    where app_id = ${appId}
+      and id = 'yesterday'`
+  for (const userId of userIds.slice(0, 2)) {
+    const user = node.api({ apiKey, userId })
+    const { id: channelId } = await user.channels.create({ type: 'group', name: 'Talk' })
+    for (const text of ['1', '2']) await user.messages.send({ channelId, text })
+  }
+  // A node writes the collected times before it stops.
+  await node.stop()
+  const { activeUsers } = await operator.apps.usage({ appId })
+  expect(activeUsers).toMatchObject([{ users: 2 }])
 })
 
 /** The bytes of a table once its statistics are up to date. */

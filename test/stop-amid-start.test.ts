@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectOnce } from '@parley/server/db/client'
 import { inSchema, locks } from '@parley/server/db/locks'
@@ -51,9 +51,14 @@ test.each([
         sent = true
         process.kill(process.pid, name)
       })`
-    // With this, a start would fail.
-    const variables = { ...production, ...before(code), PORT: 'none' }
+    // With this, a start would fail once it has locked the folder.
+    const dataDir = join(directory, `unused-${signal}`)
+    mkdirSync(dataDir, { recursive: true })
+    writeFileSync(join(dataDir, 'postgres'), '')
+    const embedded = { EMBEDDED_DATABASE: 'yes', DATA_DIR: dataDir }
+    const variables = { ...production, ...embedded, ...before(code) }
     await expectStopped(children.start(variables, directory, bundled(...given)))
+    expect(readdirSync(dataDir)).toEqual(['postgres'])
   },
 )
 

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { ready, until } from '../support/chat.ts'
+import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { listed } from '../support/scripted/listed.ts'
 
 const SYNC = /POST .*\/sync$/
 const READ = /POST .*\/read$/
+const ID = '01234567-89ab-7cde-8f01-23456789abcd'
 
 test('a read that is answered before its event is not repeated for an own message', async () => {
   const { chat, list, one, count, tell, tellUnread, intercept } = await listed()
@@ -41,4 +43,22 @@ test('a record that was asked for before a read does not move it back', async ()
   sync.release(Response.json({ channels, more: false, settingsVersion: 0 }))
   await until(list, ({ items }) => items.every(({ lastMessage }) => !lastMessage?.deletedAt))
   expect(list.getSnapshot().items.find(({ id }) => id === 'one')?.lastReadSeq).toBe(1)
+})
+
+test('a channel in no list that is read while its record loads is shown as read', async () => {
+  const { chat, channel, hold } = scriptedChat()
+  const one = channel(ID)
+  one.send('unread')
+  await chat.connect()
+  const room = chat.channel(ID)
+  room.watch()
+  await until(room.messages, ready)
+  const sync = hold(SYNC)
+  room.info.subscribe(() => {})
+  await sync.asked
+  one.read('me')
+  await quiet()
+  sync.release()
+  await until(room.info, ready)
+  expect(room.info.getSnapshot().channel?.lastReadSeq).toBe(1)
 })

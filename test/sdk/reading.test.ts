@@ -19,13 +19,14 @@ async function unreadRoom() {
     const { items, totalUnread } = chat.list.getSnapshot()
     const { total, byChannel } = chat.chat.unread.getSnapshot()
     const count = items.find(({ id }) => id === 'one')?.unreadCount
-    expect([byChannel.one, total]).toEqual([count, totalUnread])
+    const inRoom = room.info.getSnapshot().channel?.unreadCount
+    expect([byChannel.one, total, inRoom]).toEqual([count, totalUnread, count])
     return [count, totalUnread]
   }
   return { ...chat, room, shown }
 }
 
-test('reading shows at once in list and total, until the server says what is left', async () => {
+test('reading shows at once in list, room and total, until the server says the rest', async () => {
   const { room, shown, hold, tell, tellUnread } = await unreadRoom()
   expect(shown()).toEqual([3, 5])
   const held = hold(READ)

@@ -60,6 +60,22 @@ test('counts that failed are repeated a second later, whatever they were', async
   expect(await news()).toEqual(['cem one 2', 'cem total 2', 'ben total 1', 'ana total 1'])
 })
 
+test('a count that failed is repeated for all who wrote, also since it began', async () => {
+  const { notifier, database, news } = openNotifier(row('ana', 'one', 0), row('ben', 'one', 0))
+  database.timeoutMs = 100
+  database.onStatement = () => {
+    throw new Error('no database')
+  }
+  notifier.markDirty('one', { offset: 1, author: 'ana' })
+  expect(await news(50)).toEqual([])
+  // The statement takes longer than that, and fails then.
+  notifier.markDirty('one', { offset: 2, author: 'ben' })
+  expect(await news()).toEqual([])
+  database.onStatement = () => {}
+  await pass(1_000)
+  expect(await news()).toEqual(['ana one 0', 'ben one 0', 'ana total 0', 'ben total 0'])
+})
+
 test('a connected user is sent each count once, in case the client lacks it', async () => {
   const rows = [row('ben', 'one', 1), row('ben', 'two', 2), row('ben', 'three', 3)]
   const { notifier, news } = openNotifier(...rows)
