@@ -120,16 +120,14 @@ test('a node writes its heartbeats while every connection of its pool is taken',
     begun += 1
     await ended
   }
+  onTestFinished(end)
   const taken = Array.from({ length: pool.poolSize }, () => pool.use(work))
-  try {
-    await vi.waitFor(() => expect(begun).toBe(pool.poolSize), patient)
-    // One that has begun may end.
-    for (const _ of ['first', 'second']) {
-      const before = await beats()
-      await vi.waitFor(async () => expect(await beats()).not.toEqual(before), patient)
-    }
-  } finally {
-    end()
+  await vi.waitFor(() => expect(begun).toBe(pool.poolSize), patient)
+  // One that has begun may end.
+  for (const _ of ['first', 'second']) {
+    const before = await beats()
+    await vi.waitFor(async () => expect(await beats()).not.toEqual(before), patient)
   }
+  end()
   await Promise.all(taken)
 })
