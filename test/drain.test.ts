@@ -50,12 +50,14 @@ test('a server about to stop keeps no connection open for another request', asyn
   const first = received('HTTP/1.1')
   kept.write(request)
   expect(await first).toMatch(/connection: keep-alive/i)
-  await node.shutdown.announce(1)
+  // From the beginning of the time on, not from its end.
+  const announced = node.shutdown.announce(1_000)
   const [answer] = await exchange(node.url, request)
   expect(answer).toMatchObject({ status: 200, headers: { connection: 'close' } })
   const last = received('HTTP/1.1')
   kept.write(request)
   expect(await last).toMatch(/connection: close/i)
+  await announced
 })
 
 test('a server about to stop sends its sockets away in the second half of the time', async () => {

@@ -1,12 +1,12 @@
 import { topics } from '@parley/contract'
 import type { Tx } from '@parley/server/db/client'
-import { beforeAll, expect, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from './support/events.ts'
 import { whileLocked, whileRowLocked, withoutCleanup } from './support/locks.ts'
 import { callsQueued, later } from './support/queued-calls.ts'
 import { RawSocket, useSockets } from './support/socket.ts'
 import { patient } from './support/until.ts'
-import { type User, useWorld } from './support/world.ts'
+import { createWorld, type User, useWorld } from './support/world.ts'
 
 // An app uses two of these connections at most, and a user one.
 const world = useWorld({ poolSize: 4 })
@@ -105,4 +105,29 @@ test('new tokens that wait for the erasure of an earlier user leave others half'
     })
   })
   await Promise.all(promises)
+})
+
+test('a node writes its heartbeats while every connection of its pool is taken', async () => {
+  const { db, pool, stop } = await createWorld({ poolSize: 2, timings: { beatMs: 100 } })
+  onTestFinished(stop)
+  const beats = () => db`select id, beat_at::text from nodes order by id`
+  let begun = 0
+  let end = () => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const work = async () => {
+    begun += 1
+    await ended
+  }
+  onTestFinished(end)
+  const taken = Array.from({ length: pool.poolSize }, () => pool.use(work))
+  await vi.waitFor(() => expect(begun).toBe(pool.poolSize), patient)
+  // One that has begun may end.
+  for (const _ of ['first', 'second']) {
+    const before = await beats()
+    await vi.waitFor(async () => expect(await beats()).not.toEqual(before), patient)
+  }
+  end()
+  await Promise.all(taken)
 })

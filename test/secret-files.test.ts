@@ -34,6 +34,16 @@ test('each secret can be in a file, which may end in a line break', () => {
   )
 })
 
+test('a secret in a file counts as given for the settings that need it', () => {
+  const given = { NODE_ENV: 'production', ...secrets, DATABASE_SCHEMA: 'mine' }
+  const { DATABASE_URL, JWT_SECRET, ...others } = given
+  const files = {
+    DATABASE_URL_FILE: file('DATABASE_URL', DATABASE_URL),
+    JWT_SECRET_FILE: file('JWT_SECRET', JWT_SECRET),
+  }
+  expect(readConfig({ ...others, ...files })).toEqual(readConfig(given))
+})
+
 test('the README and .env.example say which variables can be in files', () => {
   const read = (name: string) => readFileSync(join(root, name), 'utf8')
   const [header = ''] = read('.env.example').split('\n\n')

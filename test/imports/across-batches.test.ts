@@ -170,13 +170,17 @@ test('a system message can be the first that an app has of the system', async ()
   const { id: appId, apiKey } = await world().operator.apps.create({ name: 'Quiet' })
   const report = await importInto({ url: world().url, apiKey }, [
     ...[user('ana'), channel('said', { createdBy: 'ana' })],
-    message('said1', 'said', { userId: undefined, type: 'system' }),
+    message('said1', 'said'),
+    message('said2', 'said', { userId: undefined, type: 'system' }),
   ])
-  expect(report).toMatchObject({ isFinished: true, imported: { messages: 1 } })
+  expect(report).toMatchObject({ isFinished: true, imported: { messages: 2 } })
   const quiet = createChatServer({ url: world().url, apiKey })
   const channelId = channelIdOf({ appId }, 'said')
   const { messages } = await quiet.messages.list({ channelId })
-  expect(messages).toMatchObject([{ text: 'said1', deletedAt: null }])
+  expect(messages.map(({ text, type }) => [text, type])).toEqual([
+    ['said1', 'regular'],
+    ['said2', 'system'],
+  ])
 })
 
 test('the limits of a channel count what a killed import has stored', async () => {

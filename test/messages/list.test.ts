@@ -43,7 +43,8 @@ describe('listing messages', () => {
   })
 
   test('every read shows a message as its send returned it, whatever is in it', async () => {
-    const dan = await world().user('dan', { name: 'Da"n \\ 😀', image: 'https://example.com/"' })
+    const facts = { name: 'Da"n \\ 😀', image: 'https://example.com/"' }
+    const dan = await world().user('d"a\\n', facts)
     const { id: channelId } = await dan.channels.create({ type: 'group', name: '"Soup" \\ bread' })
     const text = '"quoted" \\ next\nline\t\u0001\u007f\u2028 😀 {}'
     const image = { type: 'image', url: 'https://example.com/a.png', name: text } as const
@@ -60,7 +61,7 @@ describe('listing messages', () => {
         dan.channels.list({}),
       ])
       const own = channels.channels.find(({ id }) => id === channelId)
-      expect(own?.name).toBe('"Soup" \\ bread')
+      expect(own).toMatchObject({ name: '"Soup" \\ bread', createdBy: 'd"a\\n' })
       const one = await dan.messages.get({ channelId, messageId: sent.id })
       return [...page.messages, one, own?.lastMessage]
     }

@@ -92,6 +92,24 @@ test('apps take turns, and their webhooks in the order of their last turns', asy
   expect(await lease(100, [one, few])).toEqual([7, 0, 0])
 })
 
+test('a webhook that has had no turn yet comes before the others of its app', async () => {
+  const { pool, db } = current().world
+  const [appId = ''] = await waiting([12])
+  const [fresh] = await db<{ id: string }[]>`
+    update webhooks
+    set leased_until = null
+    where id = (
+      select id
+      from webhooks
+      where app_id = ${appId}
+      order by leased_until desc
+      limit 1
+    )
+    returning id`
+  const leases = await leaseWebhooks(pool, { ...query, most: 1, served: [] })
+  expect(leases.map(({ id }) => id)).toEqual([fresh?.id])
+})
+
 test('workers that lease at the same moment never lease the same webhook', async () => {
   const { pool, db } = current().world
   const [appId = ''] = await waiting([5])

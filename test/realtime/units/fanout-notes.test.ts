@@ -100,3 +100,15 @@ test('large changes share notes of a bound, and those that are larger come alone
   expect(others).toHaveLength(8)
   expect(Math.max(...others)).toBeLessThan(51_000)
 })
+
+test('recipients of the same changes share notes, in whatever order they were found', () => {
+  const users = upTo(1_200).map((n) => ({ nodeId: 'other', appId, userId: `user${n}` }))
+  const [even, odd] = [0, 1].map((rest) => users.filter((_, index) => index % 2 === rest))
+  const changes = ['Ben', 'Eve'].map((name, n) => fanoutOf(name, announcerOf('node', n)).fanout)
+  const notesOf = (found: (typeof users | undefined)[]) =>
+    fanoutNotes(changes.map((fanout, n) => ({ fanout, users: found[n] ?? [] })))
+  const apart = notesOf([[...(even ?? []), ...(odd ?? [])], even])
+  const mixed = notesOf([users, even])
+  expect(apart.length).toBeGreaterThan(1)
+  expect(mixed).toHaveLength(apart.length)
+})
