@@ -10,10 +10,7 @@ import { isDoneAlready, perform } from './perform.ts'
 
 /** The loop that sends the operations of a line. */
 type SendLoop = {
-  line: string
   tries: number
-  /** Why it waits, and until when. */
-  waiting?: ChatMessage['waiting']
   /** Why the last attempt failed. */
   error?: ChatError
   /** Other calls were answered after that: the server can be reached. */
@@ -70,7 +67,10 @@ export class Sender {
     const { storage, queued } = this.options
     this.#isRunning = false
     this.#endPauses()
-    for (const entry of queued()) entry.wasTried ||= storage.sharedAs !== undefined
+    for (const entry of queued()) {
+      entry.wasTried ||= storage.sharedAs !== undefined
+      this.#setWaiting(entry, undefined)
+    }
   }
 
   /** Sends nothing more, not even what waits for a token: that may be of another app. */
@@ -87,24 +87,21 @@ export class Sender {
   }
 
   #endPauses() {
-    for (const [line, loop] of this.#loops) {
+    for (const [line, { cancel }] of this.#loops) {
       // A loop that waits for a response goes on, or ends, by itself.
-      if (!loop.cancel) continue
-      loop.cancel()
-      this.#setWaiting(loop, undefined)
+      if (!cancel) continue
+      cancel()
       this.#loops.delete(line)
     }
   }
 
   run(op: OutboxOperation) {
     const line = lineOf(op)
-    const loop = this.#loops.get(line)
-    if (loop) this.#setWaiting(loop, loop.waiting)
-    else if (this.#isRunning) void this.#run(line)
+    if (this.#isRunning && !this.#loops.has(line)) void this.#run(line)
   }
 
   async #run(line: string) {
-    const loop: SendLoop = { line, tries: 0 }
+    const loop: SendLoop = { tries: 0 }
     this.#loops.set(line, loop)
     const isCurrent = () => this.#loops.get(line) === loop
     while (isCurrent() && this.#isRunning) {
@@ -165,11 +162,11 @@ export class Sender {
     // Some devices say wrongly that they are offline, behind a VPN for example.
     if (isDeviceOffline() && !this.options.link.isConnected) {
       const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
-      return this.#delay(error, loop)
+      return this.#delay(entries, error, loop)
     }
-    this.#setWaiting(loop, undefined)
     for (const entry of entries) {
       entry.isSending = true
+      this.#setWaiting(entry, undefined)
       this.options.onStep({ kind: 'started', op: entry.op })
     }
     const { signal } = this.#abort
@@ -182,7 +179,7 @@ export class Sender {
     const isCauseUnknown = !isTemporary(outcomes) || this.#isFault(outcomes, loop)
     if (isCauseUnknown) loop.isSingle = true
     for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
-    return isCauseUnknown ? undefined : this.#delay(outcomes, loop)
+    return isCauseUnknown ? undefined : this.#delay(entries, outcomes, loop)
   }
 
   #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {
@@ -197,17 +194,19 @@ export class Sender {
       else if (!this.#mayPass(entry, outcome, loop)) this.options.onRefused(entry, outcome)
       else {
         entry.wasTried ||= mayHaveEffect(outcome)
-        delayMs = Math.max(delayMs ?? 0, this.#delay(outcome, loop))
+        delayMs = Math.max(delayMs ?? 0, this.#delay([entry], outcome, loop))
       }
     }
     return delayMs
   }
 
-  #delay(error: ChatError, loop: SendLoop) {
+  #delay(entries: OutboxEntry[], error: ChatError, loop: SendLoop) {
     loop.error = error
     const delayMs = pause('background', loop.tries, error.retryAfterMs)
     const until = new Date(Date.now() + delayMs).toISOString()
-    if (this.#isRunning) this.#setWaiting(loop, { until, error })
+    if (this.#isRunning) {
+      for (const entry of entries) this.#setWaiting(entry, { until, error })
+    }
     return delayMs
   }
 
@@ -226,15 +225,10 @@ export class Sender {
     return isConnected && !retryAfterMs
   }
 
-  /** All of a line wait for the first. */
-  #setWaiting(loop: SendLoop, waiting: ChatMessage['waiting']) {
-    loop.waiting = waiting
-    for (const entry of this.options.queued()) {
-      const { op, error } = entry
-      if (lineOf(op) !== loop.line || error || entry.waiting === waiting) continue
-      entry.waiting = waiting
-      this.options.onChanged(op.channelId)
-    }
+  #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
+    if (entry.waiting === waiting) return
+    entry.waiting = waiting
+    this.options.onChanged(entry.op.channelId)
   }
 }
 

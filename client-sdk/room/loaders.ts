@@ -32,9 +32,13 @@ export function createLoaders(
   channelId: string,
   find: (messageId: string) => Message | undefined,
 ) {
-  // When it is needed, the application may have been deployed again, without this file.
-  alone().catch(() => {})
-  const shared = (part: RoomPart, id?: string) => catchUp.load(channelId, part, id)
+  const shared = async (part: RoomPart, id?: string) => {
+    const answer = await catchUp.load(channelId, part, id)
+    // When it is needed, the application may have been deployed again, without this file. Not
+    // before there is a network: some browsers never ask again for a file that failed.
+    alone().catch(() => {})
+    return answer
+  }
   const listNewest = async (timeline: Timeline = {}) =>
     (await alone()).loadPage(api, { channelId, timeline })
   /** The members from the shared call, or else all that a list of the channel's has. */

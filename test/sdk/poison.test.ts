@@ -176,29 +176,3 @@ test('a pending message says why it waits, and until when', async () => {
   expect(shown()).toMatchObject({ status: 'sent' })
   expect(shown()?.waiting).toBeUndefined()
 })
-
-test('messages behind one that waits say why as well, also those written meanwhile', async () => {
-  const { chat, channel, clock, intercept, refuseRequests, hold, room } = await live()
-  channel('other')
-  const other = hold(/channels\/other\/messages$/)
-  intercept(/channels\/c\/messages/, () => page(503))
-  const elsewhere = chat.channel('other').send({ text: 'on its way' })
-  const [first, behind] = [room.send({ text: 'first' }), room.send({ text: 'behind' })]
-  await other.asked
-  await quiet()
-  const late = room.send({ text: 'late' })
-  const { waiting } = first.message
-  expect(waiting).toMatchObject({ error: { status: 503 } })
-  expect([behind, late].map(({ message }) => message.waiting)).toEqual([waiting, waiting])
-  expect(elsewhere.message).toMatchObject({ status: 'pending', waiting: undefined })
-  refuseRequests()
-  other.release()
-  const held = hold(SENDS)
-  await clock.forward(1_000)
-  await held.asked
-  const waits = () => [first, behind, late].map(({ message }) => message.waiting)
-  expect(waits()).toEqual([undefined, undefined, undefined])
-  held.release()
-  await Promise.all([first, behind, late, elsewhere].map(({ sent }) => sent))
-  expect(waits()).toEqual([undefined, undefined, undefined])
-})

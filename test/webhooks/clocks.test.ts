@@ -61,7 +61,7 @@ test('an event of before the clock was set forward is found, though committed af
   const node = await createWorld({ databaseUrl: world.databaseUrl })
   onTestFinished(() => node.stop())
   await send('one')
-  startWorker({ db: node.pool })
+  for (const _ of ['collects', 'may take its turn']) startWorker({ db: node.pool })
   await receive(1)
   /** When the turn of the worker ends, by its clock: it renews it with each pass. */
   const turnEnds = async () => {

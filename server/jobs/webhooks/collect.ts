@@ -47,21 +47,23 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
   let sweptAt = Number.NEGATIVE_INFINITY
 
   const collect = async () => {
+    const askedAt = performance.now()
     const [start] = await takeTurn(db, turn)
+    // Each process watches: after a step, another one may take the turn.
+    const isIncomplete = start !== undefined && hasJustStepped(start.startedSeconds, askedAt)
     if (!start || start.since === null) return { areWanted: false }
     if (!start.isTurn) return { areWanted: true }
     try {
-      return await pass({ ...start, since: start.since })
+      return await pass({ ...start, since: start.since }, isIncomplete)
     } catch (error) {
       await leave().catch(() => {})
       throw error
     }
   }
-  const pass = async (start: StartRow & { since: string }) => {
+  const pass = async (start: StartRow & { since: string }, isIncomplete: boolean) => {
     if (start.isAhead) await resetActiveSince(db)
     const isSweep = performance.now() - sweptAt >= timings.webhookSweepMs
-    const { startedAt, startedSeconds, since, until } = start
-    const isIncomplete = hasJustStepped(startedSeconds)
+    const { startedAt, since, until } = start
     const place = await firstPlace(db, {
       since,
       from: isSweep ? until : lastStartedAt,

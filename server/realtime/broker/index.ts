@@ -79,20 +79,20 @@ export type ChannelCounts = ChannelChange & {
 
 /**
  * Commands of a client that reached a node other than that of its connection. They are sent to
- * `node`, which has it.
+ * `node`, which has it. The kind and the node come first: other nodes read no more.
  */
 export type CommandsNote = {
   kind: 'commands'
+  node: string
   id: string
   from: string
-  node: string
   session: string
   data: string
   isBinary: boolean
 }
 
-/** The answer, for `node`, to the commands with this id. */
-export type AcceptedNote = { kind: 'accepted'; id: string; node: string; isKnown: boolean }
+/** The answer, for `node`, to the commands with this id. It begins like them. */
+export type AcceptedNote = { kind: 'accepted'; node: string; id: string; isKnown: boolean }
 
 /** Asks all nodes for their subscriptions to a topic. */
 export type SurveyNote = { kind: 'survey'; id: string; from: string; topic: string }

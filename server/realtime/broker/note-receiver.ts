@@ -19,7 +19,7 @@ const NUMBER = /^\d+$/
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
 /** The beginning of a note for one node. Other nodes stop reading here. */
-const ADDRESSED = /^\{"kind":"(?:counts|fanout)","node":"([^"]*)"/
+const ADDRESSED = /^\{"kind":"(?:counts|fanout|commands|accepted)","node":"([^"]*)"/
 
 /** Reads payloads: the id of their node, and then lines, one for each note. */
 export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: ReceiverOptions) {

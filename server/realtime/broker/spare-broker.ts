@@ -11,14 +11,22 @@ type MainBroker = Broker & { isUp: () => boolean }
 export function withSpare<Main extends MainBroker>(main: Main, spare: Broker, nodeId: string) {
   /** Requests that came over the spare one, until they are answered. */
   const asked = new Set<string>()
+  /** Notes that went over the spare one. */
+  const sent = new WeakSet<NodeNote>()
+  let isStopped = false
   const takesSpare = (note: NodeNote) => {
-    if (note.kind === 'commands') return !main.isUp()
-    return note.kind === 'accepted' && asked.delete(note.id)
+    if (note.kind === 'accepted') return asked.delete(note.id) || !main.isUp()
+    return note.kind === 'commands' && !main.isUp()
+  }
+  const sendOverSpare = (note: NodeNote) => {
+    if (isStopped || sent.has(note)) return
+    sent.add(note)
+    spare.send(note)
   }
   const broker = {
     ...main,
-    send: (note) => (takesSpare(note) ? spare : main).send(note),
-    resend: spare.send,
+    send: (note) => (takesSpare(note) ? sendOverSpare : main.send)(note),
+    resend: sendOverSpare,
     start: async (listener) => {
       const onNote = (note: NodeNote) => {
         if (note.kind === 'commands' && note.node === nodeId) asked.add(note.id)
@@ -27,6 +35,7 @@ export function withSpare<Main extends MainBroker>(main: Main, spare: Broker, no
       await Promise.all([main.start(listener), spare.start({ onNote, onMissedNotes: () => {} })])
     },
     stop: async () => {
+      isStopped = true
       await Promise.all([main.stop(), spare.stop()])
     },
   } satisfies Broker

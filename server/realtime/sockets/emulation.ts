@@ -104,7 +104,8 @@ export class Emulation {
     if (!this.#hasRoom(network, data, OF_NETWORK)) return 'too many'
     if (this.#waiting.size >= WAITING.requests) return 'busy'
     if (this.#characters + data.length > WAITING.characters) return 'busy'
-    const note: CommandsNote = { ...request, kind: 'commands', id: randomUUID(), from: nodeId }
+    const sent = { kind: 'commands', node, id: randomUUID(), from: nodeId } as const
+    const note: CommandsNote = { ...sent, session, data, isBinary: request.isBinary }
     const answer = this.#answerTo(note, { callers: [session, network], characters: data.length })
     broker.send(note)
     if (await answer) return 'accepted'

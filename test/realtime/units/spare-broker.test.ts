@@ -31,9 +31,10 @@ test('commands take the other way while Redis is away, and answers that of their
   const both = withSpare({ ...main.broker, isUp: () => isUp }, spare.broker, 'here')
   const heard: NodeNote[] = []
   await both.start({ onNote: (note) => void heard.push(note), onMissedNotes: () => {} })
-  both.send(commandsFor('there', '1'))
+  const [first, second] = [commandsFor('there', '1'), commandsFor('there', '2')]
+  both.send(first)
   isUp = false
-  both.send(commandsFor('there', '2'))
+  both.send(second)
   const hint = { kind: 'hint', topic: 't', offset: 1 } as const
   both.send(hint)
   main.receive(commandsFor('here', '3'))
@@ -41,11 +42,16 @@ test('commands take the other way while Redis is away, and answers that of their
   spare.receive(commandsFor('elsewhere', '5'))
   const answer = { kind: 'accepted', node: 'there', isKnown: true } as const
   const answerTo = (id: string): NodeNote => ({ ...answer, id })
+  isUp = true
   for (const id of ['3', '4', '5']) both.send(answerTo(id))
-  both.resend(commandsFor('there', '1'))
-  expect(main.sent).toEqual([commandsFor('there', '1'), hint, answerTo('3'), answerTo('5')])
-  expect(spare.sent).toEqual([commandsFor('there', '2'), answerTo('4'), commandsFor('there', '1')])
+  isUp = false
+  both.send(answerTo('6'))
+  for (const note of [first, second]) both.resend(note)
+  expect(main.sent).toEqual([first, hint, answerTo('3'), answerTo('5')])
+  expect(spare.sent).toEqual([second, answerTo('4'), answerTo('6'), first])
   expect(heard).toHaveLength(3)
   await both.stop()
+  both.resend(commandsFor('there', '7'))
+  expect(spare.sent).toHaveLength(4)
   expect([main.stopped, spare.stopped]).toEqual([['stopped'], ['stopped']])
 })
