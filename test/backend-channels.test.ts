@@ -189,7 +189,7 @@ describe('system messages', () => {
     expect((await as.channels.get({ channelId })).unreadCount).toBe(0)
   })
 
-  test('nobody can be or act as their author', async () => {
+  test('the author of system messages is no user that a backend can change or act as', async () => {
     const userId = systemUserId
     const users = await backend().users.sync({ users: [{ id: userId, name: 'Me' }] })
     expect(users).toMatchObject({ synced: 0, errors: [{ id: userId }] })

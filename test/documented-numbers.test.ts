@@ -32,6 +32,7 @@ test.each([
   ['docs/import.md', 'for the first 1,000 of them', imports.refusalsShown, 1_000],
   ['docs/internals.md', 'without an append for 30 seconds', limits.streams.quietSeconds, 30],
   ['docs/sdk-reference.md', 'Up to 10,000 characters', limits.textLength, 10_000],
+  ['docs/sdk-reference.md', 'up to 15 minutes after it', limits.deleteWindowSeconds, 15 * 60],
   ['docs/sdk-reference.md', 'Files, by their addresses: up to 30', limits.attachments, 30],
   ['docs/sdk-reference.md', 'not written for 30 seconds', limits.streams.quietSeconds, 30],
   ['client-sdk/room/throttled.ts', 'typing after 6 seconds', limits.typingSeconds, 6],

@@ -16,7 +16,7 @@ const published = [
   'openapi.json',
   'asyncapi.json',
   ...papers,
-  'client-sdk/README.md',
+  ...['client-sdk', 'contract', 'server'].map((folder) => `${folder}/README.md`),
   ...docs(),
 ].map(textOf)
 

@@ -25,7 +25,7 @@ type Seen = Pick<User, 'online' | 'presenceVersion' | 'lastActiveAt'> & {
   userId?: string
 }
 /** The payload of a presence event. */
-type Told = UserEvents['presence.online']
+type PresencePayload = UserEvents['presence.online']
 type WithUsers = { users?: User[] | undefined; channels: Record<string, ChannelChanges> }
 
 /** How long a call for users waits for another one that can ask for them. */
@@ -65,7 +65,7 @@ export class PresenceStores {
     return entry
   }
 
-  update({ userId, lastActiveAt, version = Number.NaN }: Told, isOnline: boolean) {
+  update({ userId, lastActiveAt, version = Number.NaN }: PresencePayload, isOnline: boolean) {
     // Also of users whom nobody watches yet: an answer under way may be older.
     const known = this.#entry(userId)
     if (version < known.version) return

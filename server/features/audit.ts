@@ -32,7 +32,7 @@ const AROUND_BYTES = 400
  */
 async function selectEntries(db: Tx, { limit, ...filter }: Filter) {
   const { appId } = filter
-  const start = placeOf(db, filter)
+  const start = positionOf(db, filter)
   const hasTargets = filter.targetId !== undefined
   const [slice] = await selectAuditSlice(db, { appId, start, hasTargets })
   if (!slice) return { entries: [], nextCursor: null }
@@ -92,17 +92,17 @@ const isAbout = (db: Tx, id: string) => db`
 /** A search reads no further target after this many bytes of them, as stored (compressed). */
 const TARGET_BYTES = 1_048_576
 
-/** The place of an entry, which begins with its id: older servers read no more of a cursor. */
+/** The position of an entry, which begins with its id: older servers read no more of a cursor. */
 const cursorOf = ({ id, micros }: { id: string; micros: string }) => encodeCursor(id, micros)
 
 /** The time of entry `aud`, to the microsecond. */
 const micros = (db: Tx) => db`(extract(epoch from aud.created_at) * 1000000)::bigint::text`
 
-/** A place in the log: the entries before it are older, or as old and have a lower id. */
-type Place = { at: Fragment; id: string }
+/** A position in the log: the entries before it are older, or as old and have a lower id. */
+type AuditPosition = { at: Fragment; id: string }
 
 /** Where the entries that are asked for begin, from the newest. */
-function placeOf(db: Tx, { cursor, createdBefore }: Pick<Filter, 'cursor' | 'createdBefore'>) {
+function positionOf(db: Tx, { cursor, createdBefore }: Pick<Filter, 'cursor' | 'createdBefore'>) {
   if (cursor !== undefined)
     return { at: decodeTimeCursor(db, cursor), id: decodeNumberCursor(cursor) }
   if (createdBefore !== undefined) return { at: db`${createdBefore}::timestamptz`, id: '0' }
@@ -112,7 +112,7 @@ function placeOf(db: Tx, { cursor, createdBefore }: Pick<Filter, 'cursor' | 'cre
 type AuditSlice = { id: string; micros: string; isLast: boolean }
 type SliceOptions = {
   appId: string | undefined
-  start: Place
+  start: AuditPosition
   /** Whether the search reads the targets, so that their bytes are limited. */
   hasTargets: boolean
 }
@@ -158,7 +158,7 @@ const ofApp = (db: Tx, appId: string | undefined) =>
 const timeIn = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`aud.created_at` : db`greatest(aud.created_at, '-infinity')`
 const placed = (db: Tx, appId: string | undefined) => db`(${timeIn(db, appId)}, aud.id)`
-const rowOf = (db: Tx, { at, id }: Place) => db`(${at}, ${id}::bigint)`
+const rowOf = (db: Tx, { at, id }: AuditPosition) => db`(${at}, ${id}::bigint)`
 
 const newestFirst = (db: Tx, appId: string | undefined) =>
   appId === undefined

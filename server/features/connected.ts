@@ -19,16 +19,16 @@ export const sizeOf = (db: Tx, nodeId: string | null) => db`(
         ${onNode(db, nodeId)}
       limit c.member_count
     ) connected
-  ) as is_crowded
+  ) as is_large
   offset 0
 )`
 
-/** The connections `con` to a node, or to any, of members of channel `c`, if it is crowded. */
-export const ofCrowded = (db: Tx, nodeId: string | null) => db`
+/** The connections `con` to a node, or to any, of members of channel `c`, if it is large. */
+export const ofLargeChannel = (db: Tx, nodeId: string | null) => db`
   from connections con
   where con.app_id = c.app_id
     ${onNode(db, nodeId)}
-    and size.is_crowded
+    and size.is_large
     and (
       select true
       from members m
@@ -45,7 +45,7 @@ export const selectConnected = (db: Tx, channelId: string) => db<{ userId: strin
     select m.user_id
     from members m
     where m.channel_id = c.id
-      and not size.is_crowded
+      and not size.is_large
       and exists (
         select
         from connections con
@@ -54,6 +54,6 @@ export const selectConnected = (db: Tx, channelId: string) => db<{ userId: strin
       )
     union
     select con.user_id
-    ${ofCrowded(db, null)}
+    ${ofLargeChannel(db, null)}
   ) connected
   where c.id = ${channelId}`

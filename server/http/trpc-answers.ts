@@ -14,8 +14,8 @@ export function takeFromBudget(budget: AnswerBudget, answer: string) {
   budget.bytes -= Buffer.byteLength(answer)
 }
 
-/** In the text of a response, the place of an answer. Quotes within strings are written as `\"`. */
-const PLACE = /(?<=\{"result":\{"data":)(\d+)(?=\}\})/
+/** What stands for an answer in a response. Quotes within strings are written as `\"`. */
+const PLACEHOLDER = /(?<=\{"result":\{"data":)(\d+)(?=\}\})/
 
 /**
  * The response with its answers, which may be megabytes, in their places. If tRPC wrote them, it
@@ -24,6 +24,6 @@ const PLACE = /(?<=\{"result":\{"data":)(\d+)(?=\}\})/
 export const withAnswers = (text: string, answers: Buffer[]) =>
   Buffer.concat(
     text
-      .split(PLACE)
+      .split(PLACEHOLDER)
       .map((part, index) => (index % 2 && answers[Number(part)]) || Buffer.from(part)),
   )

@@ -107,7 +107,7 @@ export function serveTrpc(
       // A request line may contain a whole URL, and tRPC fails at one with a password.
       request.raw.url = request.url.replace(/^[a-z]+:\/\/[^/?]*/i, '')
       if (request.method === 'POST') request.headers['content-type'] = 'application/json'
-      const raw = Object.assign(request.raw, { body: PLACES })
+      const raw = Object.assign(request.raw, { body: PLACEHOLDERS })
       const response = await resolveResponse({
         req: incomingMessageToRequest(raw, reply.raw, { maxBodySize: null }),
         error: null,
@@ -144,7 +144,9 @@ const openingOf = ({ query }: FastifyRequest) => {
 }
 
 /** The body for tRPC: each call of a batch takes its part of it, a single call all of it. */
-const PLACES = JSON.stringify({ ...Array.from({ length: limits.callsPerBatch }, (_, n) => n) })
+const PLACEHOLDERS = JSON.stringify({
+  ...Array.from({ length: limits.callsPerBatch }, (_, n) => n),
+})
 
 /** Reads inputs from the body of a request, which is parsed when the first of them is asked for. */
 function inputsIn({ body, method, routeOptions }: FastifyRequest) {

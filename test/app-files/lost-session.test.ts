@@ -59,7 +59,7 @@ async function heldExport() {
   return { exported, taken, release }
 }
 
-test('an export does not go on in a second session: a file is of one moment', async () => {
+test('an export whose session is lost fails, since its file would mix two moments', async () => {
   const { exported, taken, release } = await heldExport()
   for (const { pid } of await sessions()) await world().db`select pg_terminate_backend(${pid}::int)`
   await expect.poll(sessions).toEqual([])

@@ -5,7 +5,7 @@ import { UnfetchableError } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
 import { expect, test } from 'vitest'
 
-test('failed questions to a hook do not count towards its limit', async () => {
+test('a question to a hook that has failed leaves its place to others', async () => {
   let asked = 0
   const ask = createAskBeforeSend({
     request: async () => {

@@ -39,7 +39,7 @@ test('a channel that its file has twice is refused once, by its first line', asy
   ])
 })
 
-test('a direct message that two begin as theirs is shown stays, and the import ends', async () => {
+test('an import leaves a direct message that its two users began meanwhile, and ends', async () => {
   const { db, url, operator } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'At once' })
   const pair = channel('both', { type: 'messaging', name: undefined, memberIds: ['sam', 'tom'] })

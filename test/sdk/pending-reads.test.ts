@@ -28,7 +28,7 @@ test('a channel that is being read follows its record, without its unread count'
   expect(reads.show(known)).toBe(known)
 })
 
-test('the answer to one of several reads leaves the record as the others show it', () => {
+test('a channel stays shown as read until the last of several reads is answered', () => {
   const reads = new PendingReads()
   const known = channel({ name: 'Talk' })
   for (const _ of ['first', 'second', 'third']) reads.begin('c')

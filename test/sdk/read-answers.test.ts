@@ -26,7 +26,7 @@ test('a read that is answered before its event is not repeated for an own messag
   expect(channel?.lastReadSeq).toBe(1)
 })
 
-test('a record that was asked for before a read does not move it back', async () => {
+test('a channel that was requested before it was read does not become unread again', async () => {
   const { chat, list, one, hold, tellUnread, intercept } = await listed()
   const room = chat.channel('one')
   room.watch()

@@ -1,3 +1,4 @@
+import type { ImportKind } from '@parley/contract'
 import {
   bigserial,
   index,
@@ -28,9 +29,7 @@ export const importedRows = pgTable(
   'imported_rows',
   {
     appId: appId(),
-    record: text()
-      .$type<'channel' | 'message' | 'reaction' | 'pin' | 'read' | 'refresh' | 'owner'>()
-      .notNull(),
+    record: text().$type<Exclude<ImportKind, 'user' | 'member'> | 'refresh' | 'owner'>().notNull(),
     /** Unique among the records of its kind. */
     key: text().notNull(),
     channelId: uuid().notNull(),

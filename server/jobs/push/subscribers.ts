@@ -33,7 +33,7 @@ export function createSubscribers({
       if (error instanceof ProviderUnavailableError)
         throw new RetryLaterError(task, [job], error.retryAfterSeconds, error)
       if (!(error instanceof ProviderRefusedError)) throw error
-      log.error({ err: error, task }, 'subscriber refused')
+      log.error({ err: error, task }, 'push subscriber refused')
       metrics.jobs.inc({ task, outcome: 'given_up' })
       // A removal is always kept: without it a deleted user stays at the provider.
       if (task === 'subscriber-removal' || mayKeep(job.appId))

@@ -4,7 +4,7 @@ import { settleInHalves } from '../../core/settle-batch.ts'
 import { joinRemoval, shownEnvelope, shownType } from '../../core/text-removals.ts'
 import type { UserRef } from '../../core/user-ref.ts'
 import { type Db, isDatabaseUnavailable, isStatementTimeout, type Tx } from '../../db/client.ts'
-import { ofCrowded, onNode, sizeOf } from '../../features/connected.ts'
+import { ofLargeChannel, onNode, sizeOf } from '../../features/connected.ts'
 import type { Fanout } from '../broker/index.ts'
 import { inPieces } from '../chunks.ts'
 import { coalesce } from '../coalesce.ts'
@@ -178,10 +178,10 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
         from members m
         cross join lateral ${nodesOf(db, db`m`, nodeId)} con
         where m.channel_id = c.id
-          and not size.is_crowded
+          and not size.is_large
         union all
         select con.node_id, con.user_id
-        ${ofCrowded(db, nodeId)}
+        ${ofLargeChannel(db, nodeId)}
         union all
         ${selectFormer(db, nodeId)}
       ) connected
@@ -191,7 +191,7 @@ export const selectCopies = (db: Tx, nodeId: string | null, events: ChannelEvent
 
 /** Whether channel row `c` has many former members. Not looked up unless event `e` deletes it. */
 const sizeOfFormer = (db: Tx) => db`(
-  select count(*) > ${limits.largeChannelMembers} as is_crowded
+  select count(*) > ${limits.largeChannelMembers} as is_large
   from (
     select
     from former_members
@@ -209,13 +209,13 @@ const selectFormer = (db: Tx, nodeId: string | null) => db`
   cross join lateral ${nodesOf(db, db`fm`, nodeId)} con
   where fm.channel_id = c.id
     and e.type = 'channel.deleted'
-    and not former.is_crowded
+    and not former.is_large
   union all
   select con.node_id, con.user_id
   from connections con
   where con.app_id = c.app_id
     ${onNode(db, nodeId)}
-    and former.is_crowded
+    and former.is_large
     and (
       select true
       from former_members fm

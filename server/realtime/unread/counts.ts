@@ -32,7 +32,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
       from members m
       cross join lateral ${nodesOf(db, db`m`, nodeId)} con
       where m.channel_id = c.id
-        and not size.is_crowded
+        and not size.is_large
       union all
       select con.node_id, m.*
       from connections con
@@ -45,7 +45,7 @@ export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) 
       ) m
       where con.app_id = c.app_id
         ${onNode(db, nodeId)}
-        and size.is_crowded
+        and size.is_large
     ) m
     where c.id = any(${channelIds}::uuid[])
       and num_nulls(c.deleted_at) = 1`

@@ -21,7 +21,7 @@ const startReconcilingNode = async () => {
   return node
 }
 
-test('the end of a channel that left only events is found by a comparison', async () => {
+test('a comparison finds that a channel was deleted when only its events are left', async () => {
   const topic = topics.channel(world().appId, randomUUID())
   await world().db`
     insert into events (topic, "offset", type, envelope)
