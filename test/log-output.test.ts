@@ -33,7 +33,7 @@ function read(pipe: number) {
 }
 
 test.skipIf(process.platform === 'win32')(
-  'lines of the log that cannot be written wait, a megabyte of them; the others are counted anew',
+  'lines of the log that cannot be written wait, a megabyte of them; the others are counted once',
   async () => {
     const pipe = openPipe()
     const output = createLogOutput(pipe)

@@ -23,7 +23,7 @@ export function withSpare<Main extends MainBroker>(main: Main, spare: Broker, no
     sent.add(note)
     spare.send(note)
   }
-  const broker = {
+  return {
     ...main,
     send: (note) => (takesSpare(note) ? sendOverSpare : main.send)(note),
     resend: sendOverSpare,
@@ -39,5 +39,4 @@ export function withSpare<Main extends MainBroker>(main: Main, spare: Broker, no
       await Promise.all([main.stop(), spare.stop()])
     },
   } satisfies Broker
-  return { ...main, ...broker }
 }
