@@ -15,7 +15,7 @@ test('a turn begins requests for a moment, in their order and each as itself', a
   const storage = new AsyncLocalStorage<number>()
   const ask = (n: number): void =>
     storage.run(n, () =>
-      inTurn(() => {
+      inTurn('app', () => {
         expect(storage.getStore()).toBe(n)
         begun.push(n)
         // The next request of the same connection comes behind those that wait.
@@ -40,21 +40,36 @@ test('a turn begins requests for a moment, in their order and each as itself', a
   expect(begun).toHaveLength(10)
 })
 
+test('of waiting requests apps alternate, however many one of them has', async () => {
+  let clock = 0
+  const inTurn = createRequestTurns(() => clock)
+  const begun: string[] = []
+  const ask = (app: string, n: number) =>
+    inTurn(app, () => {
+      begun.push(`${app} ${n}`)
+      clock += 1
+    })
+  for (const n of upTo(5)) ask('large', n)
+  for (const n of upTo(2)) ask('small', n)
+  for (let turn = 0; turn < 4; turn++) await nextTurn()
+  const afterFirst = ['large 3', 'small 1', 'large 4', 'small 2', 'large 5']
+  expect(begun).toEqual(['large 1', 'large 2', ...afterFirst])
+})
+
 const world = useWorld()
 const REQUEST = 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n'
 const AT_ONCE = 60
 const FLOODS = 20
 const NEWCOMERS = 30
+const STRANGERS = 300
 
-test('others connect while a few connections send as many requests as they can', async () => {
-  const { hostname, port } = new URL(world().url)
+/** Some connections with as many requests as they can pipeline, and how many were answered. */
+async function flood() {
   let isOver = false
   let answers = 0
-  const open = () => {
-    const socket = connect(Number(port), hostname).setEncoding('latin1')
-    onTestFinished(() => void socket.destroy())
-    return socket
-  }
+  onTestFinished(() => {
+    isOver = true
+  })
   const flooding = upTo(FLOODS).map(async () => {
     const socket = open()
     let unread = 0
@@ -71,14 +86,57 @@ test('others connect while a few connections send as many requests as they can',
     await once(socket, 'data')
   })
   await Promise.all(flooding)
-  const before = answers
-  const newcomers = upTo(NEWCOMERS).map(async () => {
-    const socket = open()
-    socket.write(REQUEST)
-    await once(socket, 'data')
-  })
+  return () => answers
+}
+const open = () => {
+  const { hostname, port } = new URL(world().url)
+  const socket = connect(Number(port), hostname).setEncoding('latin1')
+  onTestFinished(() => void socket.destroy())
+  return socket
+}
+/** A connection that the server has accepted. */
+const accepted = async () => {
+  const socket = open()
+  socket.write(REQUEST)
+  await once(socket, 'data')
+  return socket
+}
+/** What each would wait for if a turn answered all requests, or began them as they arrived. */
+const ALL = FLOODS * AT_ONCE
+
+test('others connect while a few connections send as many requests as they can', async () => {
+  const answers = await flood()
+  const before = answers()
+  const newcomers = upTo(NEWCOMERS).map(accepted)
   await Promise.all(newcomers)
-  isOver = true
-  // If a turn answered all requests, each newcomer would wait for 1,200 others.
-  expect(answers - before).toBeLessThan((NEWCOMERS * FLOODS * AT_ONCE) / 4)
+  expect(answers() - before).toBeLessThan((NEWCOMERS * ALL) / 4)
 })
+
+test.for(['token', 'API key'] as const)(
+  'strangers do not delay a call with a known %s',
+  async (kind) => {
+    const { token } = await world().user('ana')
+    const credentials = {
+      token: `Authorization: Bearer ${token}`,
+      'API key': `X-API-Key: ${world().apiKey}`,
+    }
+    const caller = await accepted()
+    const call = async () => {
+      caller.write(
+        `GET /api/channels?limit=none HTTP/1.1\r\nHost: x\r\n${credentials[kind]}\r\n\r\n`,
+      )
+      const [answer] = await once(caller, 'data')
+      expect(answer).toContain('HTTP/1.1 400')
+    }
+    await call()
+    const strangers = await Promise.all(upTo(STRANGERS).map(accepted))
+    let answers = 0
+    for (const stranger of strangers) {
+      stranger.on('data', () => answers++)
+      stranger.write(REQUEST)
+    }
+    await call()
+    // Those that a turn had begun before this call arrived, and of those after it every other one.
+    expect(answers).toBeLessThan(STRANGERS / 2)
+  },
+)

@@ -18,6 +18,7 @@ import { boundConnections } from './bound-connections.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { corsHeaders, isPreflight } from './cors.ts'
 import { logError, statusOf, toApiError, toErrorBody } from './errors.ts'
+import { createKnownApps } from './known-apps.ts'
 import { noSchemas } from './no-schemas.ts'
 import { createTurns, onTurn } from './pipelining.ts'
 import { factsOf, noteError, noteForeignOrigin } from './request-facts.ts'
@@ -78,10 +79,15 @@ export function createFastify({
   closeConnections(app, isStopping)
   boundConnections(app.server, connectionsPerAddress)
   if (isTracing()) traceRequests(app)
-  const turnOf = createTurns()
+  const apps = createKnownApps()
+  const turnOf = createTurns(apps.of)
   // Hooks with a callback: promises would take each request through the queue of microtasks.
   logRequests(app, { sample: logSample, metrics })
   app.addHook('onRequest', ({ raw }, reply, done) => turnOf(raw, reply.raw, done))
+  app.addHook('onResponse', ({ raw }, _, done) => {
+    apps.remember(raw, factsOf(raw).appId)
+    done()
+  })
   app.addHook('onRequest', (request, reply, done) => {
     closeRefusedUpgrade(request, reply)
     reply.headers(commonHeaders(request.id, request.headers))

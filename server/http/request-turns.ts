@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
+import { FairQueue } from '../core/fair-queue.ts'
 
 /** For how long a turn of the event loop begins requests. */
 const TURN_MS = 2
@@ -6,12 +7,13 @@ const TURN_MS = 2
 const MOST_BEGUN = 64
 
 /**
- * Begins requests for a moment of each turn of the event loop, in their order, and leaves the rest
- * to later turns. A turn accepts one connection only: if it answered all requests that have
- * arrived, a few clients with many requests would keep everybody else from connecting.
+ * Begins requests for a moment of each turn of the event loop, and leaves the rest to later turns.
+ * A turn accepts one connection only: if it answered all requests that have arrived, a few clients
+ * with many requests would keep everybody else from connecting. Of those that wait, apps alternate,
+ * and each app's begin in their order.
  */
 export function createRequestTurns(now = () => performance.now()) {
-  const waiting: (() => void)[] = []
+  const waiting = new FairQueue<() => void>()
   /** How many of them the next turn looks at. */
   let due = 0
   let endsAt = 0
@@ -23,19 +25,19 @@ export function createRequestTurns(now = () => performance.now()) {
     // Runs before those that wait: it was there first.
     setImmediate(() => {
       isUnderWay = false
-      if (waiting.length > 0) beginTurn()
+      if (waiting.size > 0) beginTurn()
     })
   }
   /** Each apart, so that Node.js ends the promises of one, whose time counts, before the next. */
   const beginFirst = () => {
     if (now() < endsAt) waiting.shift()?.()
-    if (waiting.length >= due) setImmediate(beginFirst)
+    if (waiting.size >= due) setImmediate(beginFirst)
     else due -= 1
   }
-  return (begin: () => void) => {
+  return (appId: string, begin: () => void) => {
     if (!isUnderWay) beginTurn()
-    if (waiting.length === 0 && now() < endsAt) return begin()
-    waiting.push(AsyncResource.bind(begin))
+    if (waiting.size === 0 && now() < endsAt) return begin()
+    waiting.push(appId, AsyncResource.bind(begin))
     if (due === MOST_BEGUN) return
     due += 1
     setImmediate(beginFirst)

@@ -1,3 +1,5 @@
+import { FairQueue } from '../../core/fair-queue.ts'
+
 /**
  * How many commands are decoded or handled before other work gets the event loop: about a
  * millisecond of it, which other calls wait for several times.
@@ -15,8 +17,8 @@ const DECODED_AT_ONCE = 10
 export class CommandTurns {
   #left = COMMANDS_PER_TURN
   #isNextDue = false
-  /** Connections that continue later, by app. The first app is the next one. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  /** Connections that continue later. */
+  readonly #waiting = new FairQueue<() => void>()
 
   /** Whether a connection may decode one more command in this turn, after so many. */
   hasRoom(decoded: number) {
@@ -43,9 +45,7 @@ export class CommandTurns {
 
   /** Calls back in a later turn that has room for a command. */
   wait(appId: string, goOn: () => void) {
-    const waiting = this.#waiting.get(appId)
-    if (waiting) waiting.push(goOn)
-    else this.#waiting.set(appId, [goOn])
+    this.#waiting.push(appId, goOn)
     this.#planNext()
   }
 
@@ -58,14 +58,7 @@ export class CommandTurns {
   #begin() {
     this.#isNextDue = false
     this.#left = COMMANDS_PER_TURN
-    for (const [appId, waiting] of this.#waiting) {
-      if (this.#left <= 0) break
-      const goOn = waiting.shift()
-      this.#waiting.delete(appId)
-      // Appended again: this app's next turn comes after those of the others.
-      if (waiting.length > 0) this.#waiting.set(appId, waiting)
-      goOn?.()
-    }
+    while (this.#left > 0 && this.#waiting.size > 0) this.#waiting.shift()?.()
     if (this.#waiting.size > 0) this.#planNext()
   }
 }

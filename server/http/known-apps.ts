@@ -1,0 +1,25 @@
+import type { IncomingMessage } from 'node:http'
+import { copyOf } from '../core/copy-of.ts'
+import { createLru } from '../core/lru.ts'
+
+/** How many credentials are remembered: those of as many callers as are active at once. */
+const MOST_CREDENTIALS = 10_000
+
+/**
+ * The apps of requests, by their credentials, before these are verified: as their last call found.
+ * Nothing is permitted by it. Callers that are not known yet count as one app.
+ */
+export function createKnownApps() {
+  const apps = createLru<string>({ entries: MOST_CREDENTIALS })
+  return {
+    of: (request: IncomingMessage) => apps.get(credentialsOf(request)) ?? '',
+    remember: (request: IncomingMessage, appId: string | undefined) => {
+      if (appId === undefined) return
+      const credentials = credentialsOf(request)
+      if (!apps.has(credentials)) apps.set(copyOf(credentials), appId)
+    },
+  }
+}
+
+const credentialsOf = ({ headers }: IncomingMessage) =>
+  headers.authorization ?? headers['x-api-key']?.toString() ?? ''
