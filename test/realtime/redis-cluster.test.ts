@@ -1,12 +1,15 @@
 import { topics } from '@parley/contract'
 import { createRedisBroker } from '@parley/server/realtime/broker/redis-broker'
-import { afterAll, beforeAll, describe, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { hasRedis, redisAt, startRedisCluster } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
 /** Enough topics that both servers of the cluster have some. */
 const names = upTo(12).map((n) => topics.user('019c9b1e-7a52-7cc1-8f0e-0a0000000009', `user-${n}`))
+
+/** Some of the topics have slots from here on, and the second server keeps others. */
+const MOVED_FROM = 13_000
 
 describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
   let cluster: Awaited<ReturnType<typeof startRedisCluster>>
@@ -35,7 +38,8 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
     return { ...broker, heard, missed }
   }
 
-  test('receives notes again of topics of a server whose connection fell silent', async () => {
+  /** A receiver that has received notes of all topics, and a function that sends them again. */
+  async function openPair() {
     const [sender, receiver] = [await openBroker('sender'), await openBroker('receiver')]
     for (const name of names) receiver.follow(name)
     await receiver.settled()
@@ -44,7 +48,20 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
       return receiver.heard.size === names.length
     }
     await until(sendAll)
-    const before = receiver.missed.length
+    return { receiver, sendAll, before: receiver.missed.length }
+  }
+
+  test('receives notes of topics that were moved to another server', async () => {
+    const { receiver, sendAll, before } = await openPair()
+    await cluster.moveSlots(MOVED_FROM)
+    receiver.heard.clear()
+    await until(sendAll)
+    // Those of the time of the move may be lost.
+    expect(receiver.missed.length).toBeGreaterThan(before)
+  })
+
+  test('receives notes again of topics of a server whose connection fell silent', async () => {
+    const { receiver, sendAll, before } = await openPair()
     cluster.second.silence()
     receiver.heard.clear()
     await until(sendAll)

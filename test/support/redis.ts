@@ -71,6 +71,8 @@ export async function redisAt(url: string, prefix = 'parley') {
   return { connect: await loadRedis(target), prefix, patienceMs: 60_000 }
 }
 
+const SLOTS = 16_384
+
 /** A cluster of two servers with half of the slots each; `second` is reached through a proxy. */
 export async function startRedisCluster() {
   const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'))
@@ -96,16 +98,24 @@ export async function startRedisCluster() {
   const admins = connections.map(({ client }) => client)
   const [first, other] = admins
   await first?.call('CLUSTER', 'ADDSLOTSRANGE', '0', '8191')
-  await other?.call('CLUSTER', 'ADDSLOTSRANGE', '8192', '16383')
+  await other?.call('CLUSTER', 'ADDSLOTSRANGE', '8192', String(SLOTS - 1))
   await other?.call('CLUSTER', 'MEET', '127.0.0.1', String(firstPort), String(buses[0]))
   const isWhole = async (admin: (typeof admins)[number]) =>
     String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')
   await until(async () => (await Promise.all(admins.map(isWhole))).every((whole) => whole))
-  for (const { close } of connections) close()
+  /** Moves the slots from this one on to the first server, as resharding does. */
+  const moveSlots = async (from: number) => {
+    const owner = String(await first?.call('CLUSTER', 'MYID'))
+    const slots = Array.from({ length: SLOTS - from }, (_, index) => String(from + index))
+    const moves = (admin: (typeof admins)[number]) =>
+      slots.map((slot) => admin.call('CLUSTER', 'SETSLOT', slot, 'NODE', owner))
+    await Promise.all(admins.flatMap(moves))
+  }
   const stop = async () => {
+    for (const { close } of connections) close()
     for (const { kill } of servers) await kill()
     second.close()
     rmSync(folder, { recursive: true })
   }
-  return { url: `redis+cluster://127.0.0.1:${firstPort}`, second, stop }
+  return { url: `redis+cluster://127.0.0.1:${firstPort}`, second, moveSlots, stop }
 }
