@@ -84,7 +84,7 @@ export function createAuthenticate({ adminKey, ...options }: AuthenticateOptions
 const USER_MISSING = 'X-User-Id: expected beside X-API-Key, or Authorization: Bearer <token>'
 
 /** The text after `Bearer`, which may be empty; undefined for other schemes. */
-const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
+export const bearerToken = (authorization = '') => /^bearer(?: +|$)(.*)/i.exec(authorization)?.[1]
 
 const isSame = (a: string, b: string) =>
   timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))

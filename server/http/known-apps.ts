@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { copyOf } from '../core/copy-of.ts'
 import { createLru } from '../core/lru.ts'
+import { bearerToken } from './authenticate.ts'
 
 /** How many credentials are remembered: those of as many callers as are active at once. */
 const MOST_CREDENTIALS = 10_000
@@ -21,5 +22,6 @@ export function createKnownApps() {
   }
 }
 
+/** Without what a caller could add: each spelling would take the place of another caller. */
 const credentialsOf = ({ headers }: IncomingMessage) =>
-  headers.authorization ?? headers['x-api-key']?.toString() ?? ''
+  bearerToken(headers.authorization) ?? headers['x-api-key']?.toString() ?? ''
