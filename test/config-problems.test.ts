@@ -1,5 +1,5 @@
-import { readConfig } from '@parley/server/config'
-import { warningsOf } from '@parley/server/config-warnings'
+import { readConfig } from '@parley/server/config/index'
+import { warningsOf } from '@parley/server/config/warnings'
 import { expect, test } from 'vitest'
 import { useWorld } from './support/world.ts'
 

@@ -86,7 +86,7 @@ test.skipIf(process.platform === 'win32')(
  */
 const STOPPING = `
   import { createLog } from '@parley/server/core/log-output'
-  import { runProcess } from '@parley/server/lifecycle'
+  import { runProcess } from '@parley/server/process/lifecycle'
   const log = createLog('info')
   runProcess({
     start: async (stop) => {
