@@ -20,8 +20,8 @@ import type { JobStaging } from './jobs.ts'
 import type { LastActive } from './last-active.ts'
 import type { Metrics } from './metrics.ts'
 import type { Revocations } from './revocations.ts'
+import type { Tokens } from './signed-tokens.ts'
 import type { Streams } from './streams.ts'
-import type { Tokens } from './tokens.ts'
 
 /** The caller, as authenticated. `userOrKey`: a null `userId` is the app's backend. */
 export type Caller<A extends Auth = Auth> = {

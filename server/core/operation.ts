@@ -62,7 +62,7 @@ type GroupRules<Op extends Operation> = {
   /** How many batches of a group run at the same time, by default one. */
   batchesAtOnce?: number
 }
-type Outcomes<Op extends Operation> = (Outcome<Op> | typeof CONTENDED)[]
+type CommandOutcomes<Op extends Operation> = (CommandOutcome<Op> | typeof CONTENDED)[]
 
 type BatchRules<Op extends Operation> = GroupRules<Op> & {
   /**
@@ -75,7 +75,7 @@ type BatchRules<Op extends Operation> = GroupRules<Op> & {
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
     options: { mayWait: boolean },
-  ) => Promise<Outcomes<Op>>
+  ) => Promise<CommandOutcomes<Op>>
   prepare?: Prepare<Op>
   /** The result of an earlier command that this one repeats, if there is one. */
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
@@ -92,7 +92,7 @@ type SharedRules<Op extends Operation> = GroupRules<Op> & {
     ctx: Omit<Context<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
     options: { mayWait: boolean },
-  ) => Promise<Outcomes<Op>>
+  ) => Promise<CommandOutcomes<Op>>
 }
 
 export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input: Input<Op> }
@@ -127,7 +127,7 @@ export type EachOutcome<Part extends Operation = Operation> =
 export const CONTENDED = Symbol('contended')
 
 /** The outcome of one command of a batch. An error is a value: thrown, it would undo the batch. */
-export type Outcome<Op extends Operation = Operation> =
+export type CommandOutcome<Op extends Operation = Operation> =
   | { result: Output<Op>; isRepeat?: boolean }
   | { error: Error }
 

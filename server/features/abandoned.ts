@@ -11,7 +11,7 @@ import {
 import { workspaceNotFound } from '../core/refusals.ts'
 import type { Fragment, Tx } from '../db/client.ts'
 import { FIRST_ID, inApp, LAST_ID } from '../db/sql.ts'
-import { lockedChannelForApp } from './access.ts'
+import { lockedChannelForApp } from './channels/access.ts'
 import { markDeleted } from './channels/delete.ts'
 import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
 import { hasNoMembers } from './workspaces/leave.ts'

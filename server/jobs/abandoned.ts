@@ -11,7 +11,7 @@ import {
   lockWorkspace,
   selectIdSlice,
 } from '../features/abandoned.ts'
-import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
+import { asLocked, lockChannels, selectChannel } from '../features/channels/access.ts'
 import { markDeleted } from '../features/channels/delete.ts'
 import { hasNoMembers } from '../features/workspaces/leave.ts'
 import { removeInvites } from '../features/workspaces/remove-invites.ts'

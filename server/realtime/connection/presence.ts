@@ -1,4 +1,4 @@
-import { isLargeChannel } from '../../features/access.ts'
+import { isLargeChannel } from '../../features/channels/access.ts'
 import type { CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { errors } from '../protocol/codes.ts'
 import type { Client } from '../subscriber-survey.ts'

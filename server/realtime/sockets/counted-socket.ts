@@ -9,7 +9,7 @@ type SendArguments = Parameters<WebSocket['send']>
 type Stream = Pick<Socket, 'bytesRead' | 'removeAllListeners' | 'resume' | 'end'>
 
 /** The receiver of a socket reads on while `_loop` is true. */
-type Reading = { _receiver: { _loop: boolean } | null }
+type WithReceiver = { _receiver: { _loop: boolean } | null }
 
 /**
  * A WebSocket that collects what its log line will say, and knows how much of a frame has arrived.
@@ -97,7 +97,7 @@ export class CountedSocket extends WebSocket {
    * the connection ends on this side, which every client takes for the end.
    */
   #readNoMore() {
-    const { _receiver } = this as unknown as Reading // not in the types of `ws`
+    const { _receiver } = this as unknown as WithReceiver // not in the types of `ws`
     if (_receiver) _receiver._loop = false
     this.#stream?.removeAllListeners('data').resume().end()
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { networkOf } from '../../core/addresses.ts'
 import { createLru } from '../../core/lru.ts'
-import type { Tokens } from '../../core/tokens.ts'
+import type { Tokens } from '../../core/signed-tokens.ts'
 import type { AcceptedNote, Broker, CommandsNote } from '../broker/index.ts'
 import { closings } from '../protocol/codes.ts'
 import type { StreamSocket } from './stream-socket.ts'

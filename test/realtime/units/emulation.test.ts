@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { createTokens } from '@parley/server/core/tokens'
+import { createTokens } from '@parley/server/core/signed-tokens'
 import type { NodeNote } from '@parley/server/realtime/broker/index'
 import { Emulation } from '@parley/server/realtime/sockets/emulation'
 import type { StreamSocket } from '@parley/server/realtime/sockets/stream-socket'
