@@ -199,7 +199,7 @@ export async function runInTransaction<T>(
     if (started.status === 'rejected') throw started.reason
     if (worked.status === 'rejected') throw worked.reason
     // Other writes may wait for locks. Were their commit on its way, it would follow much later,
-    // when the deadline is over and the caller was told that nothing has happened.
+    // when the deadline is over and the caller has got the answer that nothing happened.
     if (readsFirst) signal?.throwIfAborted()
     const [, events] = await pipelined([
       pipelined(writes),

@@ -110,7 +110,7 @@ export async function selectIdSlice(db: Tx, { table, appId, after = FIRST_ID }: 
 
 export const isWithin = (db: Tx, { after, last }: IdSlice) => db`(id > ${after} and id <= ${last})`
 
-/** Whether nobody is a member of the channel any more. */
+/** Whether the channel has no members any more. */
 export const isAbandonedChannel = (db: Tx) => db`(member_count = 0 and deleted_at is null)`
 
 /** Locks a workspace against new members and channels: they refer to it. */

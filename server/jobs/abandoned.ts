@@ -150,7 +150,7 @@ async function removeChannel(ctx: Transaction, { appId, id }: Abandoned, days: n
   const { db } = ctx
   await lockChannels(db, appId, [id])
   const [channel] = await selectChannel(db, appId, id, isChannelUnchanged(db, days))
-  // Somebody may have joined or changed it meanwhile.
+  // A user may have joined or changed it meanwhile.
   if (channel?.memberCount === 0) markDeleted(ctx, asLocked(channel))
   return false
 }

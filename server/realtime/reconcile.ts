@@ -50,7 +50,7 @@ export function createReconciliation(options: ReconciliationOptions) {
   const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
   /**
-   * When this node last had no users, as far as is known. Whoever connected later loaded what was
+   * When this node last had no users, as far as is known. Users who connected later loaded what was
    * there by then, so nothing before it was missed. Without this, an hour without a database would
    * mean an hour of events.
    */

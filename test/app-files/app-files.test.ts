@@ -283,7 +283,7 @@ test('an import that was cut off resumes only with the same file', async () => {
     expect(await channels()).toEqual(stored)
     // This database has the epoch of the file: its numbers may have been given since.
     expect(resumed.output).toContain('New event epoch: all clients load everything again')
-    expect(resumed.output).toContain('the push provider is told of no device: they get pushes once')
+    expect(resumed.output).toContain('the push provider gets no devices: they get pushes once')
     const { messages } = await other.api({ token: ben.token }).messages.list({ channelId })
     expect(messages.map(({ text }) => text)).toContain('So far, @ben')
     // The earlier pass found no rows of the deleted user, and did not end their erasure.

@@ -71,10 +71,10 @@ test('a channel is listed by its creation, too, where its history is older', asy
 
 test('any number of lines can be refused: all are counted, and the first are shown', async () => {
   const shown = limits.imports.refusalsShown
-  // The last one that is shown is judged later than those after it.
-  const judged = JSON.stringify(member('nowhere', 'ana'))
+  // The last one that is shown is checked later than those after it.
+  const checkedLast = JSON.stringify(member('nowhere', 'ana'))
   const before = `${JSON.stringify(user('ana'))}\n${'nonsense\n'.repeat(shown - 1)}`
-  const { body } = await post(world(), `${before}${judged}\n${'nonsense\n'.repeat(2)}`)
+  const { body } = await post(world(), `${before}${checkedLast}\n${'nonsense\n'.repeat(2)}`)
   expect(body.refused).toBe(shown + 2)
   expect(body.refusals).toHaveLength(shown)
   expect(body.refusals.at(-1)).toMatchObject({ line: shown + 1 })

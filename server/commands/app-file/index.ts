@@ -73,7 +73,7 @@ export async function importApp(file: string) {
       sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
       if (rows.devices && !config.push)
         console.log(
-          'Without PUSH_SECRET_KEY the push provider is told of no device: ' +
+          'Without PUSH_SECRET_KEY the push provider gets no devices: ' +
             'they get pushes once their clients register them again',
         )
       if (hasNewEpoch) console.log('New event epoch: all clients load everything again')
