@@ -41,7 +41,7 @@ function readingPath(channelId: string, times: number) {
   return `/trpc/${names}?batch=1&input=${encodeURIComponent(JSON.stringify({ ...calls }))}`
 }
 
-test('the answers of a tRPC batch are neither parsed nor made text once more', async () => {
+test('the answers of a tRPC batch are not parsed and serialised a second time', async () => {
   const talk = await createTalk(world(), ana, 20)
   const [parsed, written] = [vi.spyOn(JSON, 'parse'), vi.spyOn(JSON, 'stringify')]
   onTestFinished(() => void vi.restoreAllMocks())

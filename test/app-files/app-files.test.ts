@@ -71,13 +71,13 @@ test.skipIf(process.platform === 'win32')('nobody else on the machine may read t
   expect(statSync(folder.path('all')).mode & 0o777).toBe(0o600)
 })
 
-test('every table of the schema is exported, or said to be left out', async () => {
+test('every table of the schema is exported, or listed as left out', async () => {
   const tables = await world().db`select tablename from pg_tables where schemaname = 'public'`
   const known = [...appTables.map(({ name }) => name), ...Object.keys(leftOut)]
   expect(known.sort()).toEqual(tables.map(({ tablename }) => tablename).sort())
 })
 
-test('an app is the same in its new deployment, to the last column', async () => {
+test('an imported app equals the exported one in every column', async () => {
   const { appId } = world()
   const { exported, imported } = said
   const { before, after } = rows
@@ -207,7 +207,7 @@ test.each(['before_send_hooks', 'audit'])(
   },
 )
 
-test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {
+test('a damaged, foreign, newer or empty file is refused, and its app is not shown', async () => {
   const database = await cloneDatabase()
   const db = connectOnce(database.url)
   const { appId } = world()

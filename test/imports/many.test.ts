@@ -12,7 +12,7 @@ const linesOf = (records: ImportRecord[]) =>
 /** As if the connection broke after these records. */
 const importPart = (records: ImportRecord[]) => post(world(), `${linesOf(records)}{`)
 
-test('a strange line is refused, and the reason says what is wrong', async () => {
+test('an invalid line is refused, and the reason says what is wrong', async () => {
   const time = `2024-05-01T09:00:00.${'1'.repeat(200)}Z`
   const fields = Array.from({ length: 999 }, (_, n) => [`field${n}`, 1])
   const lines = [
@@ -56,7 +56,7 @@ test('reactions and pins beyond the limit are refused, and the first ones are ke
   ])
 })
 
-test('a channel is listed by its creation, too, where its history is older', async () => {
+test('an imported channel is listed by its creation if its messages are older', async () => {
   await importInto(world(), [
     user('dee'),
     channel('moved', { createdAt: at(40) }),
@@ -164,7 +164,7 @@ test('the import of one file does not show the channels of another that is not w
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(2)
 })
 
-test('a mark is refused as one of something deleted, and not as one too many', async () => {
+test('a reaction or pin of a deleted message is refused as such, not as too many', async () => {
   const by = { userId: 'uma', createdAt: at(3) }
   const records: ImportRecord[] = [
     user('ivo'),
@@ -181,7 +181,7 @@ test('a mark is refused as one of something deleted, and not as one too many', a
   expect(refusals.slice(1)).toEqual([5, 6].map((line) => ({ line, reason })))
 })
 
-test('a mark of something deleted does not count towards the limits', async () => {
+test('a reaction or pin of a deleted message does not count towards the limits', async () => {
   const by = { userId: 'uma', createdAt: at(60) }
   const mark = (emoji: string, userId = 'uma'): ImportRecord => ({
     ...{ record: 'reaction', messageId: 'full1', emoji, ...by, userId },

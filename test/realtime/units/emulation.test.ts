@@ -153,7 +153,7 @@ test('bytes on their way to another node are bounded, by session and in all', as
   expect(here.sent).toHaveLength(10)
 })
 
-test('a network fills a quarter of the way to others, with any number of sessions', async () => {
+test('a network takes a quarter of the way to other nodes, in any number of sessions', async () => {
   const here = await createNode('here')
   const half = 'x'.repeat(512 * 1024)
   const tokens = await createTokens([SECRET])
