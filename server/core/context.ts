@@ -111,7 +111,7 @@ export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'
  * The context of an operation that reads its body while it arrives. Each transaction has a deadline
  * and an admission of its own; none is open while more of the body is awaited.
  */
-export type StreamContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
+export type StreamedBodyContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   body: AsyncIterable<Uint8Array>
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }

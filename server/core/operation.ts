@@ -4,7 +4,7 @@ import type {
   Caller,
   ConnectionlessContext,
   Context,
-  StreamContext,
+  StreamedBodyContext,
   WriteContext,
 } from './context.ts'
 import type { ApiError } from './errors.ts'
@@ -17,7 +17,7 @@ export type Implementation<Op extends Operation = Operation> =
   | Write<Op>
   | Batch<Op>
   | Shared<Op>
-  | Stream<Op>
+  | StreamedBody<Op>
   | Each<Op>
 type Connectionless<Op extends Operation> = {
   kind: 'connectionless'
@@ -35,10 +35,10 @@ type Write<Op extends Operation> = {
   run: (ctx: WriteContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
   prepare?: Prepare<Op> | undefined
 }
-type Stream<Op extends Operation> = {
-  kind: 'stream'
+type StreamedBody<Op extends Operation> = {
+  kind: 'streamedBody'
   op: Op
-  run: (ctx: StreamContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+  run: (ctx: StreamedBodyContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
 }
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
@@ -177,11 +177,11 @@ export const implementWithoutConnection = <Op extends Operation>(
   run,
 })
 /** An operation that reads its body while it arrives, in many short transactions. */
-export const implementStream = <Op extends Operation>(
+export const implementStreamedBody = <Op extends Operation>(
   op: Op,
-  run: Stream<Op>['run'],
-): Stream<Op> => ({
-  kind: 'stream',
+  run: StreamedBody<Op>['run'],
+): StreamedBody<Op> => ({
+  kind: 'streamedBody',
   op,
   run,
 })

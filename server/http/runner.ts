@@ -99,7 +99,7 @@ export function createRunner(
       )
       return prepared(implementation.prepare, runWrite)
     }
-    case 'stream':
+    case 'streamedBody':
       return ({ input, caller, gone, body = nothing() }) =>
         implementation.run(
           {

@@ -123,11 +123,11 @@ export function createReconciliation(options: ReconciliationOptions) {
     steadiness.failed()
     compareLater()
   }
-  const stuckSessions = createStuckSessions()
+  const stuckDatabaseSessions = createStuckSessions()
   // A hosting provider may forbid it. Nothing else depends on it.
   const endStuck = (until?: number) =>
     db
-      .useApart(stuckSessions.end, until)
+      .useApart(stuckDatabaseSessions.end, until)
       .catch((error) => report(error, 'stuck sessions not ended'))
   /**
    * Cleans up after nodes that died or were cut off. Never twice at once: each comparison would

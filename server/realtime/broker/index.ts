@@ -86,7 +86,7 @@ export type CommandsNote = {
   node: string
   id: string
   from: string
-  session: string
+  sessionId: string
   data: string
   isBinary: boolean
 }
