@@ -32,7 +32,7 @@ test('a batch whose time was over before its commit was sent has stored nothing'
   expect(await db`select * from overdue`).toEqual([])
 })
 
-test('effects after a commit follow the events of the call, and both the commit', async () => {
+test('effects of a call run after its events, and both after the commit', async () => {
   const { appId, pool } = world()
   const user = await world().user('told')
   const heard: string[] = []

@@ -26,7 +26,7 @@ test('a conflict has its status and code over tRPC, too', async () => {
   expect(await response.json()).toMatchObject({ error })
 })
 
-test('a list of no ids of users is answered with no users', async () => {
+test('an empty list of user ids is answered with no users', async () => {
   const ids = encodeURIComponent(JSON.stringify({ ids: [] }))
   const response = await fetch(`${world().url}/trpc/users.list?input=${ids}`, {
     headers: { authorization: `Bearer ${ana.token}` },

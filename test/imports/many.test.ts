@@ -216,7 +216,7 @@ test('a reaction or pin of a deleted message does not count towards the limits',
   ])
 })
 
-test('notes that an older server left of a channel that it has shown are ignored', async () => {
+test('records that an older server left of a channel that is shown are ignored', async () => {
   const { db, appId } = world()
   await importInto(world(), [user('ana'), channel('shown')])
   const id = channelIdOf(world(), 'shown')
