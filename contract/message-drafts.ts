@@ -80,7 +80,7 @@ const lenientDraft = z
       Object.assign(jsonSchema, draft)
     },
   })
-// For callers the input is a draft. Other values pass too: each message is judged alone.
+// For callers the input is a draft. Other values pass too: each message is checked alone.
 export const LenientDraft = lenientDraft as unknown as z.ZodType<
   z.output<typeof lenientDraft>,
   z.input<typeof MessageDraft>

@@ -94,7 +94,7 @@ const lenientRow = z
       Object.assign(jsonSchema, row)
     },
   })
-// For callers the input is a row. Other values pass too: each row is judged alone.
+// For callers the input is a row. Other values pass too: each row is checked alone.
 const LenientRow = lenientRow as unknown as z.ZodType<z.output<typeof lenientRow>, UserInput>
 
 const RowId = z.object({ id: z.string().nullable().catch(null) }).catch({ id: null })

@@ -32,7 +32,7 @@ export const webhookEvents = {
     .object({
       webhookId: field.webhookId(),
     })
-    .meta({ description: 'Somebody tests the webhook. Sent whatever its events are.' }),
+    .meta({ description: 'A test of the webhook. Sent whatever its events are.' }),
 }
 
 /** The type of a durable event, of a channel or of a user. */

@@ -6,7 +6,7 @@ import { query, serverOf, settings, useLauncher } from './support/embedded.ts'
 const { used, dataDirectory, start, removeAfterTest } = useLauncher()
 
 test.skipIf(process.platform === 'win32')(
-  'a start removes the sockets of killed servers, and leaves those that run or start',
+  'a start removes the socket folders of killed servers, and of no others',
   async () => {
     const first = await start(used)
     const beside = (name: string, lock?: string) => {

@@ -71,7 +71,7 @@ test('a backend lists the channels that all members have left, and deletes them'
   await expect(again).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('a channel that somebody has joined again is not abandoned', async () => {
+test('a channel that a user has joined again is not abandoned', async () => {
   const channelId = await createChannel({ type: 'public' })
   expect(await abandonedChannels()).toEqual([channelId])
   await ben.members.join({ channelId })
@@ -194,7 +194,7 @@ test('channels and workspaces abandoned for longer than the setting are purged',
   expect(await stored()).toEqual(kept)
 })
 
-test('a channel that somebody joins while it is being purged is kept', async () => {
+test('a channel that a user joins while it is being purged is kept', async () => {
   const channelId = await createChannel({ type: 'public' })
   await age(8)
   const [joined, purged] = await whileLocked(world(), channelId, async (waitFor) => {

@@ -59,7 +59,7 @@ test('look-ups of keys, which anybody may cause, take no connections of an app',
   expect(started).toHaveLength(13 + 3)
 })
 
-test('whether the event loop is busy is judged by the last moments only', () => {
+test('only the last moments decide whether the event loop is busy', () => {
   const difference = performance.eventLoopUtilization.bind(performance)
   const spent = { idle: 0, active: 0, utilization: 0 }
   vi.spyOn(performance, 'now').mockImplementation(() => spent.idle + spent.active)

@@ -20,7 +20,7 @@ function departed() {
   return new Departure(response)
 }
 
-test('each call waits as its caller, and leaves with its caller', () => {
+test('a call waits in the queue of its caller, and leaves it if the caller does', () => {
   const gone = { isOver: false, add: () => {}, delete: () => {} }
   const call = { until: 1, gone }
   const app = { appId: 'app' }
@@ -98,7 +98,7 @@ test.each([6, 8, 10, 12, 14, 16, 18, 20])(
   },
 )
 
-test('a look-up of a token waits behind no call, and its queue is bounded', async () => {
+test('token look-ups do not wait behind calls, and their queue is bounded', async () => {
   const { many, call, end, started, refused } = callsTo(2)
   many('backend', 1 + appWaiting, backend)
   many('token', 1 + appWaiting, lookUp)
@@ -123,7 +123,7 @@ test('the callers of an app take turns, and the calls of one keep their order', 
   expect(started).toHaveLength(7)
 })
 
-test('a user at their limit holds up nobody behind them', async () => {
+test('a user at their limit does not delay other users', async () => {
   const { many, call, end, started, waiting } = callsTo(4)
   many('ana', 3, () => user('ana'))
   call('ben1', user('ben'))
@@ -137,7 +137,7 @@ test('a user at their limit holds up nobody behind them', async () => {
   expect(started).toEqual(['ana1', 'ben1', 'cleo1', 'ana2'])
 })
 
-test('failed work makes room for the next', async () => {
+test('a call that fails frees its place for the next', async () => {
   const admit = createAdmission({ poolSize: 2, metrics: createMetrics() })
   for (const _ of [1, 2, 3]) {
     const failing = admit(user('ana'), () => Promise.reject(new Error('no')))
@@ -180,7 +180,7 @@ test('a call that waits beyond its deadline is refused, and the queue goes on', 
   expect(await refused()).toEqual([['late', 1]])
 })
 
-test('the deadline of a call that has had its turn changes nothing any more', async () => {
+test('the deadline of a call that has had its turn has no effect', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const { call, end, started, waiting, refused } = callsTo(2)
@@ -196,7 +196,7 @@ test('the deadline of a call that has had its turn changes nothing any more', as
   expect([started, await waiting(), await refused()]).toEqual([['first', 'next', 'last'], 1, []])
 })
 
-test('a caller who waited too long keeps no place in the line', async () => {
+test('a caller who waited too long does not keep a place in the queue', async () => {
   const { call, end, started } = callsTo(2)
   call('key', backend())
   const late = call('late', { ...user('ben'), until: performance.now() + 1 })
@@ -222,7 +222,7 @@ test('the queues of users and apps are bounded; batches are not refused', async 
   expect(await refused()).toEqual([['full', 3]])
 })
 
-test('a caller who was refused keeps no place in the line', async () => {
+test('a caller who was refused does not keep a place in the queue', async () => {
   const { many, call, end, started } = callsTo(4)
   many('key', 2 + appWaiting, backend)
   await expect(call('refused', user('ben'))).rejects.toMatchObject({ code: 'UNAVAILABLE' })

@@ -89,7 +89,7 @@ test('a page of channels ends after a megabyte, and says that more follow', asyn
   expect(ofApp.more).toBe(true)
 })
 
-test('channels without messages count, too, where last messages leave little room', async () => {
+test('channels without messages count towards the size of a page, too', async () => {
   ana = await world().user('quiet')
   const ids = await fillChannels(world(), 'quiet')
   const { appId, db } = world()

@@ -175,7 +175,7 @@ test('keys belong to their app, and unknown scopes and impossible times are refu
   expect(await refusal(change({ expiresAt: '0000-02-29T20:00:00Z' }))).toEqual(invalid)
 })
 
-test('an app has at most a hundred keys, whoever asks at once', async () => {
+test('an app has at most a hundred keys, however many are made at once', async () => {
   const { operator, db } = world()
   const { id: appId } = await operator.apps.create({ name: 'Many' })
   await db`
@@ -194,7 +194,7 @@ test('an app has at most a hundred keys, whoever asks at once', async () => {
   expect((await operator.apps.listKeys({ appId })).keys).toHaveLength(limits.apiKeys)
 })
 
-test('keys are listed in the order in which they were made, whichever was used', async () => {
+test('keys are listed in the order of their creation, whichever was used last', async () => {
   const { operator } = world()
   const { id: appId, keyId } = await operator.apps.create({ name: 'Ordered' })
   const made = [keyId]

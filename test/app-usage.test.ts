@@ -17,7 +17,7 @@ test('the usage says how many users are connected', async () => {
   expect(connectedUsers).toEqual({ count: 1, isExact: true })
 })
 
-test('users for whom only the backend acts are active on each day that it does', async () => {
+test('users for whom only the backend acts count as active on the days it does', async () => {
   const { operator, db, databaseUrl } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Acting' })
   const node = await createWorld({ databaseUrl })

@@ -153,7 +153,7 @@ test('a user who logs in twice at once counts as one active user', async () => {
   expect((await operator.apps.usage({ appId })).activeUsers).toMatchObject([{ users: 2 }])
 })
 
-test('an app that is disabled once more is disabled since the first time', async () => {
+test('disabling a disabled app keeps the time of its first disabling', async () => {
   const { operator } = world()
   const { id: appId } = await operator.apps.create({ name: 'Disabled' })
   const { disabledAt } = await operator.apps.update({ appId, enabled: false })
@@ -181,7 +181,7 @@ test('the usage is exact up to 10,000 of a kind, and says so beyond', async () =
   expect(users.count / 1_000).toBeCloseTo(12, 0)
 })
 
-test('an app can give up its own settings for those of the server', async () => {
+test('an app can return to the settings of the server', async () => {
   const { operator } = world()
   const { id: appId } = await operator.apps.create({ name: 'Own' })
   const own = { userAdminAccess: 'server', messageRetentionDays: 30 } as const

@@ -70,7 +70,7 @@ test('entries of the audit log that have no room in a page are not read', async 
   }
 })
 
-test('a search for what was done to somebody reads few megabytes at a time', async () => {
+test('a search for what was done to a user reads few megabytes at a time', async () => {
   const { operator, db } = world()
   const { id: appId } = await operator.apps.create({ name: 'Searched' })
   // Hexadecimal digits at random are stored in half their length.
@@ -135,7 +135,7 @@ test('the audit log is read back from a time, with entries that were noted late'
   }
 })
 
-test('the audit log is searched for what was done to somebody or something', async () => {
+test('the audit log is searched for what was done to a user or a thing', async () => {
   const { operator, backend, appId } = world()
   const [ana, ben, cem] = await world().users('about-ana', 'about-ben', 'about-cem')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'About' })
@@ -151,7 +151,7 @@ test('the audit log is searched for what was done to somebody or something', asy
   expect(await about('channelId')).toEqual([])
 })
 
-test('entries of an imported app go at their age, although younger ones were there', async () => {
+test('imported audit entries expire at their age, although younger ones were there', async () => {
   const { operator, db } = world()
   const appId = randomUUID()
   await db`insert into apps (id, name) values (${appId}, 'Imported')`

@@ -3,7 +3,7 @@ import type { Admit } from '@parley/server/core/admission'
 import { sha256 } from '@parley/server/core/hash'
 import { createKeyUses } from '@parley/server/core/key-uses'
 import { createRevocations } from '@parley/server/core/revocations'
-import { createTokens } from '@parley/server/core/tokens'
+import { createTokens } from '@parley/server/core/signed-tokens'
 import type { Db } from '@parley/server/db/client'
 import { createAuthenticate } from '@parley/server/http/authenticate'
 import { createRateLimits } from '@parley/server/http/rate-limits'
@@ -209,7 +209,7 @@ test('text that does not look like an API key is refused without a look-up', asy
   expect(lookUps()).toBe(0)
 })
 
-test('API keys that were never good share one place in the pool, by network', async () => {
+test('look-ups of unknown API keys share one place in the pool, by network', async () => {
   const { callWithKey, lookUp, admitted, skip } = await onAnswers()
   const networks = ['192.0.2.1', '2001:db8::1', '2001:db8::2']
   const calls = networks.map((ip, index) =>

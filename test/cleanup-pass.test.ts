@@ -55,7 +55,7 @@ test('a task with more to do than it has time for goes on at once in another pas
   expect(failures).toEqual([['2', 1]])
 })
 
-test('a task of once an hour that was cut short is due at once', async () => {
+test('an hourly task that was cut short is due at once', async () => {
   const tasks = createCleanupTasks({
     ...{ publisher: createEventBus().publisher, positions: createErasurePositions() },
     ...{ purgeEmptyAfterDays: 0, auditRetentionDays: 0, staging: undefined },

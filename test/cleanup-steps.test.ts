@@ -55,7 +55,7 @@ const insertOldRows = (channelId: string, userId: string) =>
       from generate_series(1, ${ROWS}::int) n`
   })
 
-test('steps of the cleanup pass over nothing that earlier ones have deleted', async () => {
+test('steps of the cleanup do not read what earlier ones have deleted', async () => {
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Long' })
   await insertOldRows(channelId, 'ana')

@@ -1,5 +1,5 @@
-import { readConfig } from '@parley/server/config'
-import { warningsOf } from '@parley/server/config-warnings'
+import { readConfig } from '@parley/server/config/index'
+import { warningsOf } from '@parley/server/config/warnings'
 import { expect, test } from 'vitest'
 import { useWorld } from './support/world.ts'
 
@@ -66,7 +66,7 @@ test.each([
   [{ METRICS_PORT: '80', PORT: '80', HOST: '10.0.0.1' }, false],
   [{ METRICS_PORT: '0', PORT: '0' }, false],
   [{ METRICS_PORT: '9100' }, false],
-])('%o are one port of one address: %s', (given, isOne) => {
+])('the ports of %o are the same one: %s', (given, isOne) => {
   const problem = `METRICS_PORT: expected another port than PORT, ${given.METRICS_PORT} given `
   const said = complaint({ ...secrets, DATABASE_URL: 'postgres://db/chat', ...given })
   expect(said).toBe(isOne ? `${problem}for both` : 'no complaint')

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { readConfig, Variables } from '@parley/server/config'
+import { readConfig, Variables } from '@parley/server/config/index'
 import { expect, test } from 'vitest'
 
 const secret = 'x'.repeat(32)

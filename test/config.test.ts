@@ -1,5 +1,5 @@
-import { developmentOrigins, readConfig, Variables } from '@parley/server/config'
-import { warningsOf } from '@parley/server/config-warnings'
+import { developmentOrigins, readConfig, Variables } from '@parley/server/config/index'
+import { warningsOf } from '@parley/server/config/warnings'
 import { describe, expect, test } from 'vitest'
 
 const complaint = (variables: Record<string, string>) => {

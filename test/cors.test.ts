@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { developmentOrigins } from '@parley/server/config'
+import { developmentOrigins } from '@parley/server/config/index'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 import { post } from './support/raw.ts'

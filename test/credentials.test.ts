@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createTokens } from '@parley/server/core/tokens'
+import { createTokens } from '@parley/server/core/signed-tokens'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Forgery, forge as forgeFrom } from './support/forge.ts'
 import { unknownId } from './support/ids.ts'

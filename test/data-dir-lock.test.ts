@@ -19,7 +19,7 @@ const ofDead = () => `${spawnSync(process.execPath, ['--version']).pid} 1\n`
 const ofThis = () => `${process.pid} ${startTimeOf(process.pid)}\n`
 const inUse = `in use by process ${process.pid}`
 
-test('a data directory belongs to one process, until that gives it back', () => {
+test('a data directory belongs to one process, until that releases it', () => {
   const { directory, lock } = openDirectory()
   const listeners = process.listenerCount('exit')
   const release = lockDirectory(directory)

@@ -81,7 +81,7 @@ test('a device that takes over an older push token keeps its registration', asyn
   ])
 })
 
-test('a push token that is registered again without its device stays of that device', async () => {
+test('a push token that is registered again without a device keeps its device', async () => {
   const kim = await world().user('kim')
   await kim.devices.create({ ...android, token: 'kim-1', deviceId: 'phone' })
   await kim.devices.create({ ...android, token: 'kim-1' })

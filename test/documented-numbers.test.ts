@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { limits } from '@parley/contract'
-import { readConfig } from '@parley/server/config'
+import { readConfig } from '@parley/server/config/index'
 import { timings as jobTimings } from '@parley/server/jobs/timings'
 import { timings } from '@parley/server/realtime/timings'
 import { expect, test } from 'vitest'

@@ -49,7 +49,7 @@ test('jobs are moved to the queue in the order in which they were staged', async
   expect(left.map(({ payload }) => payload.messageId)).toEqual([1_001])
 })
 
-test('staged jobs join the round that is run, those of an app one after the other', async () => {
+test('staged jobs of an app take one round each, from the running one on', async () => {
   const { db, appId, pool } = staging.current().world
   await staging.startNode()
   await staging.stopLast()

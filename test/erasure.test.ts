@@ -217,7 +217,7 @@ test('the second user of an id is erased as well as the first', async () => {
   expect(await ana.channels.get({ channelId })).toMatchObject({ memberCount: 1 })
 })
 
-test('the replies of a deleted user to themselves are erased with its root', async () => {
+test('replies of a deleted user to their own message are erased with it', async () => {
   const [own, ben] = await world().users('thread-own', 'thread-ben')
   const { id: channelId } = await ben.channels.create({
     type: 'group',

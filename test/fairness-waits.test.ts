@@ -53,7 +53,7 @@ test('messages to a locked channel do not wait behind calls of their first autho
   await Promise.all(promises)
 })
 
-test('a history that waits for its turn has nothing from after its right was checked', async () => {
+test('a history that waits has no event from after its right was checked', async () => {
   const { id: held } = await ben.channels.create({ type: 'group', name: 'Own' })
   const common = await createChannel('ben')
   const raw = await terminatedLater(RawSocket.connect(world(), ben))
@@ -73,7 +73,7 @@ test('a history that waits for its turn has nothing from after its right was che
   expect(history.publications.at(-1).offset).toBe(history.offset)
 })
 
-test('copies of changed channels, however many, leave other apps the database', async () => {
+test('copying many changed channels does not delay calls of other apps', async () => {
   const channelIds = await Promise.all(upTo(4).map(() => createChannel()))
   await terminatedLater(RawSocket.connect(world(), ana))
   const eve = await world().user('eve', {}, await world().stranger())
@@ -87,7 +87,7 @@ test('copies of changed channels, however many, leave other apps the database', 
   })
 })
 
-test('new tokens that wait for the erasure of an earlier user leave others half', async () => {
+test('token requests that wait for an erasure leave others half of the pool', async () => {
   const eve = await world().user('eve', {}, await world().stranger())
   const { id: elsewhere } = await eve.channels.create({ type: 'group', name: 'Other' })
   const gone = await world().user('gone')

@@ -57,7 +57,7 @@ test('a tenant whose every call waits in the database leaves others half of the 
   await queued(0)
 })
 
-test('a user whose every call waits in the database leaves colleagues the rest', async () => {
+test('a user whose every call waits leaves the other connections of the app free', async () => {
   const channelId = await createChannel(ana)
   const common = await createChannel(ana, 'ben')
   const { promises } = await whileLocked(world(), channelId, async (locked) => {

@@ -168,7 +168,7 @@ test('an allowed host gets no credentials of a URL', async () => {
   expect(web.requestsFor('/private')).toBe(0)
 })
 
-test('every URL of the table asks for a path by which its request would be known', () => {
+test('every URL of the table has a path by which its request is recognised', () => {
   const toCanary = URLS.filter((url) => url.includes('CANARY')).map(addressed)
   const paths = toCanary.filter((url) => URL.canParse(url)).map((url) => new URL(url).pathname)
   expect(paths.length).toBeGreaterThan(10)
@@ -183,7 +183,7 @@ test('no address of the table is public, in any spelling', () => {
   expect(spelled.filter(isPublicAddress)).toEqual([])
 })
 
-test('only public addresses are connected to, and these observations see it', async () => {
+test('only public addresses are connected to, as the observed connections show', async () => {
   expect(await firstAttempt('http://93.184.216.34/')).toBe('93.184.216.34:80')
   expect(await firstAttempt('https://93.184.216.34/')).toBe('93.184.216.34:443')
   expect(await firstAttempt('http://public.test/')).toBe('93.184.216.34:80')

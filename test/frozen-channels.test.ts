@@ -72,7 +72,7 @@ describe('a frozen channel', () => {
     expect(event?.payload.channel).toMatchObject({ frozen: true, name: 'ana, ben', image: null })
   })
 
-  test('a repeated send is answered as before, and a refused send joins nobody', async () => {
+  test('a repeated send is answered as before, and a refused send adds no member', async () => {
     const { id: channelId } = await ana.channels.create({ type: 'public', name: 'Hall' })
     const sent = await ana.messages.send({ channelId, text: 'x', clientId: 'first' })
     await backend().channels.update({ channelId, frozen: true })

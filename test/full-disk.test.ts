@@ -19,7 +19,7 @@ async function fillDisk() {
   return empty
 }
 
-test('a full disk refuses sends for want of room, serves reads, and shows in health', async () => {
+test('with a full disk sends are refused, reads are served, and health says so', async () => {
   const ana = await world().user('ana')
   const { id } = await ana.channels.create({ type: 'group', name: 'Full' })
   const send = () =>
@@ -44,7 +44,7 @@ test('a full disk refuses sends for want of room, serves reads, and shows in hea
   expect((await send()).status).toBe(201)
 })
 
-test('a full disk has a line at its start, and one once no write was refused for a minute', () => {
+test('a full disk is logged when it begins, and once no write was refused for a minute', () => {
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())
@@ -68,7 +68,7 @@ test('a full disk has a line at its start, and one once no write was refused for
   expect(outages.isDiskFull()).toBe(false)
 })
 
-test('a database that is lost while its disk is full has lines of its own', () => {
+test('an outage of the database while its disk is full is logged apart', () => {
   const outages = createOutages()
   const changes: unknown[] = []
   outages.subscribe(({ of, isOver }) => void changes.push([of, isOver]))

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
-import { readConfig } from '@parley/server/config'
-import { warningsOf } from '@parley/server/config-warnings'
+import { readConfig } from '@parley/server/config/index'
+import { withoutPassword } from '@parley/server/config/urls'
+import { warningsOf } from '@parley/server/config/warnings'
 import { createProviderCall } from '@parley/server/jobs/push/provider-call'
-import { withoutPassword } from '@parley/server/urls'
 import { expect, test } from 'vitest'
 import { serveProvider } from './support/provider.ts'
 

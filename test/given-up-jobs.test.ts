@@ -64,7 +64,7 @@ test('a job in its last attempt is not listed yet, and not retried', async () =>
   expect(await refusal(retry(job?.id ?? ''))).toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('the provider is the reason of a push that got too old because of it', async () => {
+test('a push that expired because of the provider is listed with that reason', async () => {
   const { id } = await sendMessage()
   provider().behave(provider().answer(503))
   await stageOld(id, { hours: 0 })

@@ -54,7 +54,7 @@ test('a refused push is kept without its text, and not sent about what was delet
   expect(await givenUpJobs()).toEqual([])
 })
 
-test('a push that is put off is made again of the message as it is then', async () => {
+test('a push that is put off is made again from the message as it is by then', async () => {
   const { id: messageId, channelId } = await sendMessage()
   const [ana] = await world().users('ana')
   const { id: goneId } = await ana.messages.send({ channelId, text: 'never mind' })

@@ -11,7 +11,7 @@ import { until } from './support/until.ts'
 /** Batches of one group that run at the same time. */
 const later = () => performance.now() + 60_000
 
-test('a second batch of a group runs beside the first only once it is full', async () => {
+test('a group runs a second batch beside its first only if the second is full', async () => {
   const { attempt, batches } = recorded({ batch: { commands: 3, bytes: 1_000 }, batchesAtOnce: 2 })
   const send = (command: string) =>
     attempt({ group: 'app', resource: command.slice(0, 1) }, command, later())

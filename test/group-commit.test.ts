@@ -107,7 +107,7 @@ test('a batch is bounded in bytes, and a larger command has a batch to itself', 
   await Promise.all(answers)
 })
 
-test('a command without room to wait is refused, and a channel has half of the room', async () => {
+test('commands beyond the room to wait are refused; one channel has half of it', async () => {
   const onRefused = vi.fn()
   const { attempt, batch } = recorded({ waiting: { commands: 6, bytes: 1_000 }, onRefused })
   const send = (resource: string) => attempt({ group: 'app', resource }, resource, later())
@@ -148,7 +148,7 @@ test('waiting commands share the next batches in order, up to their largest size
   expect(await Promise.all(answers)).toEqual(['a done', 'b done', 'c done', 'd done'])
 })
 
-test('a busy key delays no other, and runs commands again once it is idle', async () => {
+test('a busy channel delays no other, and runs commands again once it is idle', async () => {
   const { attempt, batch } = recorded()
   const first = attempt(channel, 'a', later())
   const other = attempt({ group: 'other app', resource: 'other' }, 'b', later())
@@ -175,7 +175,7 @@ test('a batch has the earliest deadline of its commands', async () => {
   await Promise.all(answers)
 })
 
-test('a command with hardly any time left is refused, and takes no other down', async () => {
+test('a command with hardly any time left is refused, and fails no other', async () => {
   const { attempt, batch, batches } = recorded()
   const first = attempt(channel, 'a', later())
   const expired = attempt(channel, 'b', performance.now() + 900)
@@ -213,7 +213,7 @@ test('when a batch fails every caller is refused, and the next batch runs', asyn
   expect(await last).toBe('d done')
 })
 
-test('a group that is never idle gets back the room of what it has done', () => {
+test('finished commands free their room, even in a group that is never idle', () => {
   const { enter } = createWaitingRoom({ commands: 10, bytes: 100 }, () => {})
   const of = (resource: string) => ({ group: 'app', resource })
   enter(of('always'), 1)
@@ -226,7 +226,7 @@ test('a group that is never idle gets back the room of what it has done', () => 
   expect(() => enter(of('one more'), 1)).toThrow('Too many calls are waiting')
 })
 
-test('a channel that is never idle gets back the room of what it has done', () => {
+test('finished commands free their room, even in a channel that is never idle', () => {
   const { enter } = createWaitingRoom({ commands: 10, bytes: 100 }, () => {})
   const talk = { group: 'app', resource: 'talk' }
   enter(talk, 1)

@@ -14,7 +14,7 @@ const BOUND_MS = 1_000
 
 const world = useWorld({ userAdminAccess: 'server', hasConsole: true })
 
-test('the spaces in a content type are not searched from each of them', async () => {
+test('a content type of many spaces is parsed in linear time', async () => {
   const headers = { 'Content-Type': `application/x${' '.repeat(15_000)}x` }
   const paths = ['/import', streamPaths.http_stream, streamPaths.emulation]
   const attack = async () => {
@@ -61,7 +61,7 @@ test('a body is not parsed before its caller is known, and within their limit', 
   expect(parsed()).toBe(0)
 })
 
-test('bodies that say who sends them have few values', async () => {
+test('bodies of unauthenticated callers that have many values are not parsed', async () => {
   const parsed = watchParsing()
   const values = '[],'.repeat(80_000)
   const commands = `{"session":"a","node":"b","data":"c","more":[${values}0]}`
@@ -79,7 +79,7 @@ test('bodies that say who sends them have few values', async () => {
   expectError(wrong, 'UNAUTHORIZED')
 })
 
-test('a body has a value for each 12 bytes that it may have, and at most 100,000', async () => {
+test('a body may have one value per 12 bytes of its limit, and at most 100,000', async () => {
   const key = { 'X-API-Key': world().apiKey }
   const parsed = watchParsing()
   const withValues = (name: string, count: number) => `{"${name}":[${'0,'.repeat(count - 3)}0]}`
@@ -124,7 +124,7 @@ async function sendSlowly(url: string, bytes: number) {
   return { socket, isCut }
 }
 
-test('a body that arrives byte by byte counts as what its pieces take', async () => {
+test('a body that arrives byte by byte counts with the memory of its pieces', async () => {
   const { hostname, port } = new URL(world().url)
   const socket = connect(Number(port), hostname)
   onTestFinished(() => void socket.destroy())
@@ -156,7 +156,7 @@ test('a body of very many pieces that are tiny is cut, one of larger pieces is n
   expect(await begin(' '.repeat(20), 50_000)).toContain('HTTP/1.1 401')
 })
 
-test('a body in thousands of short pieces is taken a few pieces a turn', async () => {
+test('of a body in thousands of short pieces a few are read in each turn', async () => {
   const counted = vi.spyOn(world().metrics.arrivingBodies, 'set')
   onTestFinished(() => counted.mockRestore())
   let most = 0

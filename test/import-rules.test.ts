@@ -29,8 +29,14 @@ const refused = [
   ['server/app.ts', '../contract/index.ts'],
   ['server/bin/polls.ts', './parley.ts'],
   ['server/bin/polls.ts', '../../client-sdk/index.ts'],
+  ['server/process/polls.ts', '../app.ts'],
+  ['server/process/polls.ts', '../commands/start.ts'],
+  ['server/process/polls.ts', '../features/polls.ts'],
+  ['server/config/polls.ts', '../process/lifecycle.ts'],
+  ['server/config/polls.ts', '../http/errors.ts'],
+  ['server/config/polls.ts', '../../contract/index.ts'],
   ['server/http/polls.ts', '../app.ts'],
-  ['server/http/polls.ts', '../config.ts'],
+  ['server/http/polls.ts', '../config/index.ts'],
   ['server/http/polls.ts', '../realtime/hub.ts'],
   ['server/http/openapi/polls.ts', '../../jobs/index.ts'],
   ['server/http/openapi/polls.ts', '../../../contract/index.ts'],
@@ -41,7 +47,7 @@ const refused = [
   ['server/realtime/polls.ts', '../http/errors.ts'],
   ['server/realtime/protocol/polls.ts', '../../jobs/index.ts'],
   ['server/jobs/polls.ts', '../app.ts'],
-  ['server/jobs/polls.ts', '../config.ts'],
+  ['server/jobs/polls.ts', '../config/index.ts'],
   ['server/jobs/polls.ts', '../http/errors.ts'],
   ['server/jobs/push/polls.ts', '../../realtime/broker.ts'],
   ['server/jobs/push/polls.ts', '../../../client-sdk/index.ts'],
@@ -52,11 +58,11 @@ const refused = [
   ['server/features/polls.ts', 'fastify'],
   ['server/features/polls/index.ts', '../../http/errors.ts'],
   ['server/features/polls/index.ts', '../../realtime/hub.ts'],
-  ['server/features/polls/index.ts', '../../config.ts'],
+  ['server/features/polls/index.ts', '../../config/index.ts'],
   ['server/features/polls/index.ts', '@parley/client'],
   ['server/core/context.ts', '../features/polls.ts'],
   ['server/core/context.ts', '../http/rest.ts'],
-  ['server/core/context.ts', '../config.ts'],
+  ['server/core/context.ts', '../config/index.ts'],
   ['server/core/context.ts', '../../contract/index.ts'],
   ['server/db/polls.ts', '../features/polls.ts'],
   ['server/db/polls.ts', '../core/context.ts'],
@@ -79,6 +85,10 @@ const allowed = [
   ['server/commands/start.ts', './open.ts'],
   ['server/app.ts', './http/rest.ts'],
   ['server/app.ts', '@parley/contract'],
+  ['server/process/polls.ts', '../config/index.ts'],
+  ['server/process/polls.ts', '../core/log.ts'],
+  ['server/config/polls.ts', '../core/redis-url.ts'],
+  ['server/config/polls.ts', '../db/schema-name.ts'],
   ['server/http/polls.ts', '../features/polls.ts'],
   ['server/http/polls.ts', '../core/jobs.ts'],
   ['server/http/openapi/polls.ts', '../../core/errors.ts'],
@@ -110,16 +120,25 @@ test('imports that point down are allowed', () => {
   expect(findings('lint/style/noRestrictedImports')).toEqual(['test/refused.ts:1'])
 })
 
-test('no folder of the server imports the files beside them, which compose it', () => {
-  const composition = readdirSync(join(root, 'server')).filter((file) => file.endsWith('.ts'))
-  expect(composition).toContain('app.ts')
+test('no layer imports the composition, the configuration or what runs the process', () => {
+  const sources = (folder: string) =>
+    readdirSync(join(root, 'server', folder)).filter((file) => file.endsWith('.ts'))
+  const above = [
+    ...sources('.'),
+    ...['config', 'process'].flatMap((folder) =>
+      sources(folder).map((file) => `${folder}/${file}`),
+    ),
+  ]
+  expect(above).toEqual(
+    expect.arrayContaining(['app.ts', 'config/index.ts', 'process/lifecycle.ts']),
+  )
   const layers = ['http', 'realtime', 'jobs', 'features', 'core', 'db']
   const rules = layers.flatMap((layer) =>
-    composition.map((file) => [`server/${layer}/polls.ts`, `../${file}`] as const),
+    above.map((file) => [`server/${layer}/polls.ts`, `../${file}`] as const),
   )
   write(imports(rules))
   const lines = layers.flatMap((layer) =>
-    composition.map((_, index) => `server/${layer}/polls.ts:${index + 1}`),
+    above.map((_, index) => `server/${layer}/polls.ts:${index + 1}`),
   )
   expect(findings('lint/style/noRestrictedImports')).toEqual(lines.sort())
 })

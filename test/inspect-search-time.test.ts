@@ -6,7 +6,7 @@ import { useWorld } from './support/world.ts'
 
 const world = useWorld()
 
-test('a search takes no longer where texts and the part repeat one character', async () => {
+test('a search takes no longer where texts and query repeat one character', async () => {
   const { operator, appId } = world()
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })

@@ -106,7 +106,7 @@ test('a user who accepts twenty times at once takes up one use', async () => {
   })
 })
 
-test('coming back by the same invite takes up no other use', async () => {
+test('rejoining by the same invite takes up no other use', async () => {
   const { owner, workspaceId } = await workspaceOf('r-ana')
   const [ben, cem, dora] = await world().users('r-ben', 'r-cem', 'r-dora')
   const { token } = await owner.invites.create({ workspaceId, maxUses: 2 })

@@ -11,7 +11,7 @@ test.each([
   ['device', { userId: 'ben', provider: 'fcm' }, 24],
   ['subscriber', { userId: 'ben' }, 24],
   ['preview', {}, 24],
-] as const)('a job of the task %s is of use for so many hours', async (task, fields, hours) => {
+] as const)('a job of the task %s is given up after so many hours', async (task, fields, hours) => {
   const { world } = staging.current()
   const errors: string[] = []
   await startNode({ log: { ...silentLog, error: (_, message) => void errors.push(message) } })

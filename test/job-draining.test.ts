@@ -46,7 +46,7 @@ test.each([
   ['ECONNREFUSED', 'debug'],
   ['57014', 'warn'],
   ['55P03', 'warn'],
-])('draining and cleanups that fail with %s say so at %s', async (code, level) => {
+])('draining and cleanups that fail with %s are logged at %s', async (code, level) => {
   const lines: [string, string][] = []
   const at = (level: string) => (_: object, line: string) => void lines.push([level, line])
   const log = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

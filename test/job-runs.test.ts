@@ -47,7 +47,7 @@ const putOff = (seconds: number) => async () => {
   throw new RetryLaterError('push-message', [job('1')], seconds, new Error('busy'))
 }
 
-test('what is put off keeps its round, and further pages take the next ones', async () => {
+test('a job that is put off keeps its round, and further pages take the next ones', async () => {
   expect((await run(putOff(0))).added.map(({ round }) => round)).toEqual([7])
   const { added, rounds } = await run(async (jobs, { continueWith }) => void continueWith(jobs))
   expect(added.map(({ round }) => round)).toEqual([7])
@@ -105,7 +105,7 @@ test('a failed batch is split; a single job fails, unless what it is about is go
   expect(gone.added).toEqual([])
 })
 
-test('jobs are run apart once one of them may have killed two workers', async () => {
+test('jobs of a batch are run one by one once it may have killed two workers', async () => {
   const seen: string[][] = []
   const note: Handlers['push-message'] = async (jobs) =>
     void seen.push(jobs.map(({ messageId }) => messageId))

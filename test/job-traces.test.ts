@@ -57,7 +57,7 @@ test('a reaction has its push in the trace of its call', async () => {
   expect([...staged]).toEqual([{ trace }])
 })
 
-test('a trace of zeros, which names none, is replaced by a new one', async () => {
+test('a trace id of zeros only is replaced by a new trace', async () => {
   const { world, ana, channelId } = staging.current()
   const traceparent = `00-${'0'.repeat(32)}-${'d'.repeat(16)}-00`
   await fetch(`${world.url}/api/channels/${channelId}/messages`, {

@@ -7,36 +7,33 @@ import { until } from './support/until.ts'
 const staging = useStagingWorld()
 const { startNode, stopLast, send, withPreviews } = staging
 
-test.each([-1, 1])(
-  'a clock that is %i h wrong keeps no process from the cleanup',
-  async (hours) => {
-    const { world, ana } = staging.current()
-    const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
-    const [first, second] = [
-      await ana.invites.create({ workspaceId }),
-      await ana.invites.create({ workspaceId }),
-    ]
-    const { now } = Date
-    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + hours * 3_600_000)
-    onTestFinished(() => clock.mockRestore())
-    await startNode({ timings: { cleanupMs: 100 } })
-    for (const { id } of [first, second]) {
-      await world.db`
+test.each([-1, 1])('a process cleans up although its clock is %i h wrong', async (hours) => {
+  const { world, ana } = staging.current()
+  const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })
+  const [first, second] = [
+    await ana.invites.create({ workspaceId }),
+    await ana.invites.create({ workspaceId }),
+  ]
+  const { now } = Date
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + hours * 3_600_000)
+  onTestFinished(() => clock.mockRestore())
+  await startNode({ timings: { cleanupMs: 100 } })
+  for (const { id } of [first, second]) {
+    await world.db`
       update workspace_invites
       set expires_at = now() - interval '1 second'
       where id = ${id}`
-      await until(async () => {
-        const invites = await world.db`select from workspace_invites where id = ${id}`
-        return invites.length === 0
-      })
-      // The clock of the database seems to have been set back.
-      await world.db`
+    await until(async () => {
+      const invites = await world.db`select from workspace_invites where id = ${id}`
+      return invites.length === 0
+    })
+    // The clock of the database seems to have been set back.
+    await world.db`
       update service
       set value = (now() + interval '1 hour')::text
       where key = 'cleanup_enqueued_at'`
-    }
-  },
-)
+  }
+})
 
 test('a hanging page delays no pushes, and a hanging provider delays no previews', async () => {
   const { world, web, provider } = staging.current()

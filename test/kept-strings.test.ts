@@ -1,5 +1,5 @@
 import { topics } from '@parley/contract'
-import { createTokens } from '@parley/server/core/tokens'
+import { createTokens } from '@parley/server/core/signed-tokens'
 import { createRateWindows } from '@parley/server/http/rate-windows'
 import { expect, test } from 'vitest'
 import { upTo } from './support/events.ts'

@@ -14,7 +14,7 @@ beforeEach(async () => {
   ana = await world().user('ana')
 })
 
-test('a message of over a megabyte comes alone', async () => {
+test('a message of over a megabyte has a page to itself', async () => {
   const { channelId } = await createTalk(world(), ana, 3)
   await world().db`
     update messages

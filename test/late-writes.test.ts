@@ -36,7 +36,7 @@ test('a deleted user gets nothing new on a node that missed the deletion', async
   })
 })
 
-test('two owners who leave a workspace at the same time are followed by another one', async () => {
+test('if both owners leave a workspace at once, another member becomes owner', async () => {
   const { appId, db } = world()
   const [ana, ben, cem] = await world().users('leave-ana', 'leave-ben', 'leave-cem')
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Acme', type: 'team' })

@@ -33,7 +33,7 @@ function read(pipe: number) {
 }
 
 test.skipIf(process.platform === 'win32')(
-  'lines of the log that cannot be written wait, a megabyte of them; the others are counted once',
+  'a megabyte of log lines that cannot be written waits, and the rest are counted',
   async () => {
     const pipe = openPipe()
     const output = createLogOutput(pipe)
@@ -58,7 +58,7 @@ test.skipIf(process.platform === 'win32')(
 )
 
 test.skipIf(process.platform === 'win32')(
-  'a process that ends waits until its lines are written, if somebody reads them',
+  'a process that ends waits until its lines are written, if they are read',
   async () => {
     const pipe = openPipe()
     const output = createLogOutput(pipe)
@@ -86,7 +86,7 @@ test.skipIf(process.platform === 'win32')(
  */
 const STOPPING = `
   import { createLog } from '@parley/server/core/log-output'
-  import { runProcess } from '@parley/server/lifecycle'
+  import { runProcess } from '@parley/server/process/lifecycle'
   const log = createLog('info')
   runProcess({
     start: async (stop) => {
@@ -102,7 +102,7 @@ const STOPPING = `
   })`
 
 test.skipIf(process.platform === 'win32')(
-  'a process whose reader is busy as it stops says so last, after all other lines',
+  'a stopping process whose log is read late writes all lines, that of its stop last',
   async () => {
     const flags = ['--conditions=parley-source', '--import', 'tsx', '--input-type=module']
     const child = spawn(process.execPath, [...flags, '-e', STOPPING], {

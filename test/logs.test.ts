@@ -229,7 +229,7 @@ test.each([
     'headers: expected at most 16 KB',
   ],
   ['CONNECT', 'CONNECT hush.example:80 HTTP/1.1\r\nHost: x\r\n\r\n', 404, 'No such route'],
-])('a request that nothing can read has a line: %s', async (_, bytes, status, reason) => {
+])('an unreadable request is logged: %s', async (_, bytes, status, reason) => {
   const [answer] = await exchange(url, bytes)
   const requestId = answer?.headers['x-request-id']
   const found = (await allLines()).filter((each) => each.requestId === requestId)

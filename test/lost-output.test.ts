@@ -52,7 +52,7 @@ test.runIf(existsSync('/dev/full')).for(commands)(
   },
 )
 
-test.for(commands)('parley %s goes on to its end when nobody reads it', async (command) => {
+test.for(commands)('parley %s goes on to its end when its output is not read', async (command) => {
   expect(await run(command, 'closed').ended).toEqual({ code: 0, said: '' })
 })
 
@@ -66,7 +66,7 @@ test.runIf(existsSync('/dev/full'))(
   },
 )
 
-test('a conversion that nobody reads any more ends with one line that says so', async () => {
+test('a conversion whose output is not read any more ends with one line that says so', async () => {
   expect(await run(['convert', 'stream-export', exported], 'closed').ended).toEqual({
     code: 1,
     said: 'The output was lost: write EPIPE\n',

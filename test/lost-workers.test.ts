@@ -211,7 +211,7 @@ async function startBeating(
   return { enqueue, isHeld, beats: () => beats }
 }
 
-test('a worker keeps its job when nobody wrote a heartbeat for a while', async () => {
+test('a worker keeps its job when no process wrote a heartbeat for a while', async () => {
   let isOut = false
   const { enqueue, isHeld, beats } = await startBeating({ heartbeatMs: 500 }, () => isOut)
   // All processes may have been away until this one started.

@@ -21,7 +21,7 @@ test('a cache takes no memory for entries that it does not have', () => {
   expect(cache.get('a')).toBe(1)
 })
 
-test('the window of a host ends after its first fetch, however many follow', () => {
+test('the window of a host begins with its first fetch, however many follow', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const clock = stopClock()

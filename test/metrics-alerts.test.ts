@@ -25,7 +25,7 @@ async function growth() {
   return async (series: string) => sample(await shown(), series) - sample(before, series)
 }
 
-test('closed sockets are counted by the code of whoever closed first', async () => {
+test('closed sockets are counted by the code of the side that closed first', async () => {
   const [ana] = await world().users('ana')
   const grown = await growth()
   const sockets = await Promise.all([1, 2, 3].map(() => RawSocket.connect(world(), ana)))
@@ -93,7 +93,7 @@ test('delivery is timed for events of this node, and of others', async () => {
   expect(await grown('parley_gaps_filled_total{reason="missed"}')).toBe(0)
 })
 
-test('an event that nobody here subscribes to is not timed', async () => {
+test('an event without subscribers here is not timed', async () => {
   const [emil] = await world().users('emil')
   const { id: channelId } = await emil.channels.create({ type: 'group', name: 'Alone' })
   // The topic is kept for those who come back soon.
@@ -235,7 +235,7 @@ test('a silent database is shown as down before other work gives it up', async (
   expect(await metrics.registry.metrics()).toContain('parley_database_up 0')
 }, 60_000)
 
-test('a process that nobody asks for its metrics leaves the rest to another', async () => {
+test('a process that is not scraped leaves the metrics of the service to another', async () => {
   const open = (options?: { idleMs: number }) => {
     const lease = createMetricsLease(world().databaseUrl, options)
     onTestFinished(lease.release)

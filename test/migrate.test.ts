@@ -98,7 +98,7 @@ test('with MIGRATE_ON_START=off the tables of the job queue need parley migrate,
 test.each([
   ['in a transaction', '0013_custom'],
   ['statement by statement', '0024_quotes'],
-])('a migration %s that waits for a backup stops nobody else', async (_, name) => {
+])('a migration %s that waits for a backup does not block other statements', async (_, name) => {
   const url = await createEmptyDatabase()
   const next = readMigrations().findIndex((migration) => migration.name === name)
   await migrateUpTo(url, readMigrations()[next - 1]?.name ?? '')

@@ -132,7 +132,7 @@ test('an app has limits and a user administration of its own', async () => {
   for (const text of ['1', '2', '3']) await other.messages.send({ channelId: id, text })
 })
 
-test('a deleted app is gone at once, and a job leaves no row of it in any table', async () => {
+test('a deleted app is gone at once, and a job deletes its rows in every table', async () => {
   const { operator, api, db, cleanup } = world()
   const { appId, apiKey, keyId, ana, channelId, backend } = await newApp()
   const ben = await world().user('ben', {}, backend)

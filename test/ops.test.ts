@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@parley/contract'
-import { Variables } from '@parley/server/config'
+import { Variables } from '@parley/server/config/index'
 import { observeDatabase } from '@parley/server/core/database-metrics'
 import { observeEventLoop } from '@parley/server/core/event-loop-metrics'
 import { createMetrics } from '@parley/server/core/metrics'
@@ -93,7 +93,7 @@ test('each alert says what is wrong, and the operations page what to do about it
   }
 })
 
-test('pods serve until their service forgot them, and stop before they are killed', () => {
+test('pods serve until they are out of their service, and stop before they are killed', () => {
   const documents = parseAllDocuments(read('ops/kubernetes.yaml'))
   expect(documents.flatMap(({ errors }) => errors)).toEqual([])
   const objects = documents.map((document) => document.toJS())

@@ -45,7 +45,7 @@ test('nothing is read below a depth that no real page has', async () => {
   expect((await factsOf(deep(600))).title).toBeNull()
 })
 
-test('an image is relative to the page, and no longer than a URL may be', async () => {
+test('the URL of an image is relative to the page, and no longer than a URL may be', async () => {
   const imageOf = async (address: string) =>
     (await factsOf(`<meta property="og:image" content="${address}">`)).image
   expect(await imageOf(' c.png ')).toBe('https://www.example.com/a/c.png')
@@ -65,7 +65,7 @@ test.each([
   expect((await factsOf(tag)).image).toBe('https://www.example.com/c.png')
 })
 
-test('the site is named by itself, else by its host', async () => {
+test('the name of a site comes from its page, else from its host', async () => {
   expect((await factsOf('<title>x</title>')).siteName).toBe('example.com')
   const named = '<meta name="application-name" content="App">'
   expect((await factsOf(named)).siteName).toBe('App')

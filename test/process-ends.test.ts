@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { errorMessage } from '@parley/server/lifecycle'
+import { errorMessage } from '@parley/server/process/lifecycle'
 import { expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 
 /** Runs a process of ours with this body: what it says, and its exit code. */
 function run(options: string) {
-  const program = `import { runProcess } from './server/lifecycle.ts'
+  const program = `import { runProcess } from './server/process/lifecycle.ts'
     const say = (text) => void console.log(text)
     const stopFunctions = []
     runProcess({ stopFunctions, ${options} })`

@@ -172,7 +172,7 @@ test('concurrent pins never exceed the limit', async () => {
 test.each([
   ['last_read_seq', 'unread_after_seq'],
   ['unread_after_seq', 'last_read_seq'],
-])('a send that moves %s of its author takes back no other move of %s', async (moves, other) => {
+])('a send that moves %s of its author does not undo another move of %s', async (moves, other) => {
   const { ana, ben, channelId } = await talk(world())
   await ben.messages.send({ channelId, text: 'first' })
   const isMember = (sql: Tx) => sql`channel_id = ${channelId} and user_id = ${ana.id}`

@@ -22,7 +22,7 @@ const secondKey = async (world: World) => {
   return apiKey
 }
 
-test("one user's loop locks out neither colleagues nor backend, and keys count apart", async () => {
+test("one user's loop locks out no other user and no backend, and keys count apart", async () => {
   const world = await limited({ rateLimits: { ...none, requests: 3 } })
   const [ana, ben] = await world.users('ana', 'ben')
   for (const remaining of ['2', '1', '0'])
@@ -93,7 +93,7 @@ test('an app whose limit the operator raised has more calls than others', async 
   expectError(await channels(world, ana), 'RATE_LIMITED')
 })
 
-test('a call that is refused for the app, or is a repeat, takes nothing from anybody', async () => {
+test('a call that is refused for the app, or is a repeat, uses up no limit', async () => {
   const world = await limited({
     rateLimits: { tokens: 0, messages: 2, requests: 9, appRequests: 5 },
   })

@@ -26,7 +26,7 @@ test('a window lasts a minute from its first call', async () => {
   expect(await take()).toMatchObject({ isExceeded: false })
 })
 
-test('under a limit that was lowered nothing remains, and never less than nothing', async () => {
+test('under a limit that was lowered no calls remain, and never a negative number', async () => {
   const { take } = createRateLimits({ tokens: 0, messages: 3, requests: 0 })
   for (let call = 0; call < 3; call++) await take('messages', 'ana')
   const lowered = await take('messages', 'ana', { messages: 1 })

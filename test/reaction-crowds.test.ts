@@ -157,7 +157,7 @@ test('reactions are counted for a role that has no rights to the counts yet', as
   expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
 })
 
-test('the rights to count reactions lead nowhere else', async () => {
+test('the rights to count reactions give no other rights', async () => {
   const { ana, fans, ref } = await admired('👍')
   const { role, sql } = await reactingRole()
   // The owner of the counts would fire this trigger, were this table taken for theirs.

@@ -25,7 +25,7 @@ for (const [shell, command] of Object.entries(shells))
     },
   )
 
-test("a wrong key in the README's tour is said by the block that uses it", async () => {
+test("the block of the README's tour that uses a wrong key says so", async () => {
   const [block = ''] = tourOf('../README.md')
   const script = `${block}\necho "API key: $API_KEY."`
   const env = { ...process.env, URL: world().url, ADMIN_KEY: 'ak_of-another-server' }

@@ -201,7 +201,7 @@ test('a repeated read has the time of the last read, not of one before', async (
   expect(await readUpTo(1)).toEqual(last)
 })
 
-test("only one's own read counts as a recent one", async () => {
+test("a user's read counts as a recent one, and their send does not", async () => {
   const [ana, ben] = await world().users('recent-ana', 'recent-ben')
   // A sender has read what they send, which leaves no mark.
   const { channelId } = await talk(['one'], [ana, ben])

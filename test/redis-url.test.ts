@@ -1,4 +1,4 @@
-import { readConfig } from '@parley/server/config'
+import { readConfig } from '@parley/server/config/index'
 import { loadRedis, pauseMs } from '@parley/server/core/redis'
 import { parseRedisUrl } from '@parley/server/core/redis-url'
 import { expect, onTestFinished, test, vi } from 'vitest'

@@ -8,7 +8,7 @@ import { useWorld } from './support/world.ts'
 
 const nextTurn = () => new Promise(setImmediate)
 
-test('a turn begins requests for a moment, in their order and each as itself', async () => {
+test('a turn begins requests for a moment, in order and each in its own context', async () => {
   let clock = 0
   const inTurn = createRequestTurns(() => clock)
   const begun: number[] = []

@@ -5,7 +5,7 @@ import { stopClock } from './support/clock.ts'
 const pushes = (appId: string) => ({ task: 'push-message' as const, appId })
 const queue = 'push' as const
 
-test('each further job of an app has a round after the one before, from the running one', () => {
+test('each job of an app has the round after the one before, from the running one on', () => {
   const rounds = createRounds()
   expect([3, 3, 5, 5].map((running) => rounds.take(pushes('one'), running))).toEqual([3, 4, 5, 6])
   expect(rounds.take(pushes('two'), 5)).toBe(5)

@@ -72,7 +72,7 @@ test('the age of a job is the one in the database, whatever the clock of the wor
   expect(await runBatch({ ageSeconds: 6 * 3_600 + 1 })).toEqual({ added: [], runs: 0 })
 })
 
-test('quiet hours are judged by the clock of the database, not by that of the worker', async () => {
+test('quiet hours follow the clock of the database, not that of the worker', async () => {
   const seen: Date[] = []
   await runBatch({ ageSeconds: 60, work: async ({ takenAt }) => void seen.push(takenAt) })
   expect(seen).toEqual([new Date('2001-02-03T04:06:06.000Z')])

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { errorMessage } from '@parley/server/lifecycle'
+import { errorMessage } from '@parley/server/process/lifecycle'
 import { expect, test } from 'vitest'
 import { root } from './support/consumer.ts'
 import { useWorld } from './support/world.ts'
@@ -15,7 +15,7 @@ const written = (given: string) =>
     process.execPath,
     [
       ...['--conditions=parley-source', '--import', 'tsx', '--input-type=module', '-e'],
-      `import { captureConsole } from './server/process-log.ts'
+      `import { captureConsole } from './server/process/process-log.ts'
       captureConsole('info', () => 'error')
       const message = 'invalid input syntax for type uuid: "${VALUE}"'
       const fields = { code: '22P02', severity: 'ERROR', routine: 'string_to_uuid' }

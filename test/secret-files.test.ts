@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from '@parley/server/config'
-import { secretVariables } from '@parley/server/secret-files'
+import { readConfig } from '@parley/server/config/index'
+import { secretVariables } from '@parley/server/config/secret-files'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { root } from './support/consumer.ts'
 

@@ -79,7 +79,7 @@ test('a message that quotes another costs one read more, in the same round trips
   ])
 })
 
-test('a send takes and writes the same in an app with webhooks', async () => {
+test('a send takes the same statements and writes the same tables with webhooks', async () => {
   const { send } = await newTalk()
   // When users were last active is written now and then.
   const tablesOf = async () =>
@@ -151,7 +151,7 @@ async function leastLoggedBy(work: (talk: Talk) => Promise<unknown>) {
 }
 type Talk = Awaited<ReturnType<typeof newTalk>>
 
-test('calls run the plans of earlier calls', async () => {
+test('calls reuse the query plans of earlier calls', async () => {
   const { ana, channelId, sendMany } = await newTalk()
   await sendMany()
   await ana.messages.list({ channelId })

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { settingMeantBy } from '@parley/server/config-names'
+import { settingMeantBy } from '@parley/server/config/names'
 import { expect, test } from 'vitest'
 import { createDataFolder } from './support/folders.ts'
 import { production, useChildren } from './support/start.ts'

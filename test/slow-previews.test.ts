@@ -43,7 +43,7 @@ async function sendLinks(user: Awaited<ReturnType<World['user']>>, links: string
   }
 }
 
-test("one user's slow links leave most of the previews at once to others", async () => {
+test("one user's slow links leave most of the concurrent previews to others", async () => {
   const { web, world, ana } = scene()
   const paths = Array.from({ length: 12 }, (_, index) => `/slow/${index}`)
   const slow = serveSlowPages(scene(), paths)

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { showSources } from '@parley/server/source-stacks'
+import { showSources } from '@parley/server/process/source-stacks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const temporary = mkdtempSync(join(tmpdir(), 'parley-stacks-'))

@@ -227,7 +227,7 @@ test('a removal is kept however many the provider has refused, and a copy is not
   expect([of('subscriber'), of('subscriber-removal')]).toEqual([KEPT_AN_HOUR, KEPT_AN_HOUR + 1])
 })
 
-test('a user becomes a subscriber whatever users of the same id there are elsewhere', async () => {
+test('a user becomes a subscriber although other apps have users of the same id', async () => {
   const stranger = await world().stranger()
   await stranger.tokens.create({ userId: 'same' })
   await idle(world())

@@ -1,4 +1,4 @@
-import { runInTransaction, type StreamContext } from '@parley/server/core/context'
+import { runInTransaction, type StreamedBodyContext } from '@parley/server/core/context'
 import type { EventPublisher } from '@parley/server/core/event-bus'
 import { pipelined } from '@parley/server/db/pipelined'
 import { transaction } from '@parley/server/db/transaction'
@@ -32,7 +32,7 @@ test('a batch whose time was over before its commit was sent has stored nothing'
   expect(await db`select * from overdue`).toEqual([])
 })
 
-test('effects after a commit follow the events of the call, and both the commit', async () => {
+test('effects of a call run after its events, and both after the commit', async () => {
   const { appId, pool } = world()
   const user = await world().user('told')
   const heard: string[] = []
@@ -72,13 +72,13 @@ test('a step of a stream whose time was over before its commit has stored nothin
   }
   const use: typeof pool.use = (work, until) =>
     pool.use((connection, { signal }) => work(connection, { signal, throwIfAborted }), until)
-  const run = ({ inTransaction }: StreamContext) =>
+  const run = ({ inTransaction }: StreamedBodyContext) =>
     inTransaction(async (tx) => {
       await tx`insert into overdue_steps values ('late')`
       isOver = true
     })
   const dependencies = { db: { ...pool, use }, admit: (_: object, work: () => unknown) => work() }
-  const runner = createRunner(dependencies as never, { kind: 'stream', run } as never)
+  const runner = createRunner(dependencies as never, { kind: 'streamedBody', run } as never)
   await expect(runner({ caller: {} } as never)).rejects.toThrow('the time is over')
   expect([isOver, await db`select * from overdue_steps`]).toEqual([true, []])
 })

@@ -26,7 +26,7 @@ test('a conflict has its status and code over tRPC, too', async () => {
   expect(await response.json()).toMatchObject({ error })
 })
 
-test('a list of no ids of users is answered with no users', async () => {
+test('an empty list of user ids is answered with no users', async () => {
   const ids = encodeURIComponent(JSON.stringify({ ids: [] }))
   const response = await fetch(`${world().url}/trpc/users.list?input=${ids}`, {
     headers: { authorization: `Bearer ${ana.token}` },
@@ -41,7 +41,7 @@ function readingPath(channelId: string, times: number) {
   return `/trpc/${names}?batch=1&input=${encodeURIComponent(JSON.stringify({ ...calls }))}`
 }
 
-test('the answers of a tRPC batch are neither parsed nor made text once more', async () => {
+test('the answers of a tRPC batch are not parsed and serialised a second time', async () => {
   const talk = await createTalk(world(), ana, 20)
   const [parsed, written] = [vi.spyOn(JSON, 'parse'), vi.spyOn(JSON, 'stringify')]
   onTestFinished(() => void vi.restoreAllMocks())

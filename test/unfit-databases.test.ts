@@ -37,7 +37,7 @@ test('a role that may not migrate is refused with what to do, by parley check to
   }
 })
 
-test('a database without room for emoji is refused, and the bytes of any are taken', async () => {
+test('a database whose encoding lacks emoji is refused, and SQL_ASCII is not', async () => {
   const server = inject('databaseUrl')
   const admin = connectOnce(server)
   const urls = ['latin1', 'sql_ascii'].map((encoding) => {

@@ -25,7 +25,7 @@ test('times from elsewhere are no readings of the clock, and some files may read
     'server/polls.ts': `
       export const times = [new Date(row.createdAt), Date.parse(text), performance.now()]
       export type Dated = Date`,
-    'server/core/tokens.ts': READINGS,
+    'server/core/signed-tokens.ts': READINGS,
     'client-sdk/playground/message-tools.tsx': READINGS,
     'test/polls.test.ts': READINGS,
     'server/refused.ts': READINGS.slice(0, READINGS.indexOf('\n')),

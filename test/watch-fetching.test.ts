@@ -42,7 +42,7 @@ test('a queue that fetches nothing is stalled although one of its jobs goes on',
   expect(isStalled()).toBe(true)
 })
 
-test('a queue that fetches nothing while its database answers nobody is not stalled', async () => {
+test('a queue that fetches nothing while its database is silent is not stalled', async () => {
   const { database, isStalled, pass } = openQueue()
   database.answers = false
   await pass(10 * timings.stalledMs)

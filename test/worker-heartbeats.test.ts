@@ -11,7 +11,7 @@ import { unhurried, until } from './support/until.ts'
 const staging = useStagingWorld()
 const { sendsOf, heartbeats } = staging
 
-test('a process that runs jobs says of all its workers that they live', async () => {
+test('a process that runs jobs writes heartbeats of all its workers', async () => {
   const { db } = staging.current().world
   await staging.startNode({ timings: { heartbeatMs: 1_000 } })
   // Pools and workers: one for the cleanup, ten for previews, and four each for pushes and users.
@@ -228,7 +228,7 @@ test('a heartbeat that exceeds its period overlaps no other, and is followed by 
   await stop()
 })
 
-test('the end waits for the last heartbeat', async () => {
+test('a process that ends waits for its last heartbeat', async () => {
   const { begun, proceed, stop } = await startSlowly('useApart')
   const stopped = stop()
   await new Promise(setImmediate)
@@ -238,7 +238,7 @@ test('the end waits for the last heartbeat', async () => {
   await stopped
 })
 
-test('heartbeats go on during a look at other workers, and no other look begins', async () => {
+test('heartbeats go on during a check of other workers, and no second check begins', async () => {
   const { begun, pass, proceed, stop } = await startSlowly('use')
   await until(() => {
     pass(1)

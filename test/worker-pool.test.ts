@@ -136,7 +136,7 @@ test('a worker process is killed if it has not ended 20 s after its delay', asyn
   expect(pauses).toContain(40_000)
 })
 
-test('messages to a worker process that has ended harm nobody', async () => {
+test('messages to a worker process that has ended are dropped without an error', async () => {
   const { pool, kill } = await startPool(1)
   const worker = await kill()
   expect(pool.all()).toEqual([])

@@ -67,7 +67,7 @@ test('a separate worker runs jobs, publishes their events, and exits on SIGTERM'
   expect(said).toContainEqual(expect.objectContaining({ level: 'warn', msg: 'odd' }))
 })
 
-test('a file named crontab where a worker is started stops no jobs', async () => {
+test("a file named crontab in the folder of a worker's start does not stop jobs", async () => {
   const { web } = staging.current()
   const folder = mkdtempSync(join(tmpdir(), 'parley-crontab-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

@@ -31,7 +31,7 @@ const lockCem = (sql: Tx) => sql`
     and id = 'cem'
   for update`
 
-test('nobody makes a channel in a workspace that they were removed from meanwhile', async () => {
+test('a user who was removed from a workspace meanwhile makes no channel in it', async () => {
   const [ana, ben] = await world().users('ana', 'ben', 'cem')
   const workspaceId = await insertWorkspace(world(), { ana: 'owner', ben: 'member' })
   const remove = () => ana.workspaces.removeMember({ workspaceId, userId: ben.id })

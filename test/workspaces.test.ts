@@ -164,7 +164,7 @@ test('team channels are for workspace members, and for those who joined before',
   )
 })
 
-test('two owners of a workspace who are deleted at once are followed by a member', async () => {
+test('if both owners of a workspace are deleted at once, a member becomes owner', async () => {
   const { backend } = world()
   const [ada, bob, cat] = await world().users('ada', 'bob', 'cat')
   const id = await insertWorkspace(world(), { ada: 'owner', bob: 'owner', cat: 'member' })

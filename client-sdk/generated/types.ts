@@ -2811,7 +2811,7 @@ export interface WebhookEvents {
     /** The user whom the event is for. */
     userId: string
   }
-  /** Somebody tests the webhook. Sent whatever its events are. */
+  /** A test of the webhook. Sent whatever its events are. */
   'webhook.test': {
     /** Id of the webhook. */
     webhookId: string

@@ -6,7 +6,7 @@ import { createChatServer } from '@parley/client/server'
 type BotOptions = { url: string; apiKey: string; userId: string; file: string; pauseMs?: number }
 
 /**
- * A bot that answers direct messages, and messages that mention it, bit by bit. It hears what is
+ * A bot that answers direct messages, and messages that mention it, bit by bit. It receives what is
  * sent while it is connected; a bot that must answer everything takes webhooks, as `../backend`.
  */
 export async function startBot({ url, apiKey, userId, file, pauseMs = 40 }: BotOptions) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster'
-import { noteSignals } from '../early-signals.ts'
+import { noteSignals } from '../process/early-signals.ts'
 
 /**
  * The program `parley`. It imports the rest only when Node.js is new enough: an old one would fail
@@ -21,7 +21,7 @@ if (isTooOld) {
   if (cluster.isPrimary && ['start', 'worker'].includes(command)) noteSignals()
   // The sources themselves are run by a loader that maps their stacks.
   if (import.meta.url.endsWith('.js')) {
-    const { showSources } = await import('../source-stacks.ts')
+    const { showSources } = await import('../process/source-stacks.ts')
     showSources()
   }
   const { runCommand } = await import('../commands/index.ts')

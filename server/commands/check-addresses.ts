@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { Config } from '../config.ts'
-import { errorMessage } from '../lifecycle.ts'
+import type { Config } from '../config/index.ts'
+import { errorMessage } from '../process/lifecycle.ts'
 import { listenError, type NamedAddress } from './listen-error.ts'
 
 /**

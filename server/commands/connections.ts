@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 import { useOnce } from '../db/use-once.ts'
 import { QUEUE_CONNECTIONS } from '../jobs/queue-pool.ts'
 

@@ -1,4 +1,4 @@
-import { errorMessage } from '../lifecycle.ts'
+import { errorMessage } from '../process/lifecycle.ts'
 
 const PLACE = 'the host and port in DATABASE_URL'
 const LOGIN = 'the user and password in DATABASE_URL'

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/index.ts'
 import { noteCommand } from '../core/audit.ts'
 import { requireDirectConnection } from '../db/require-direct.ts'
 import { useOnce } from '../db/use-once.ts'

@@ -101,7 +101,7 @@ async function grantSchema(db: Tx, schema: string, role: string) {
   }
 }
 
-/** Other tables may be in `public`, of extensions or of whoever shares the database. */
+/** Other tables may be in `public`, of extensions or of others who share the database. */
 const selectTables = (db: Tx, schema: string) => db<Table[]>`
   select
     class.relname as name,

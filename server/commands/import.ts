@@ -1,5 +1,5 @@
 import { grouped } from '@parley/contract'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/index.ts'
 import { noteCommand } from '../core/audit.ts'
 import { createMetrics } from '../core/metrics.ts'
 import { createDb, type Db, patience } from '../db/client.ts'

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
-import { isProductionProcess } from '../config.ts'
-import { errorMessage } from '../lifecycle.ts'
+import { isProductionProcess } from '../config/index.ts'
+import { errorMessage } from '../process/lifecycle.ts'
 import { type Command, helpOf, overview, version } from './help.ts'
 import { outliveOutputs, requirePrinted } from './outputs.ts'
 

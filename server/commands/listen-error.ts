@@ -1,5 +1,5 @@
 import type { ListenAddress } from '../http/listen.ts'
-import { errorMessage } from '../lifecycle.ts'
+import { errorMessage } from '../process/lifecycle.ts'
 
 /** `prefix` is that of the variables that name the address. */
 export type NamedAddress = ListenAddress & { prefix?: string }

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/index.ts'
 import { inspect } from '../db/migrate.ts'
 import { migrateQueue } from '../jobs/queue.ts'
 import { grantAgain } from './grants.ts'

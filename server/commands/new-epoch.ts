@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/index.ts'
 import { noteCommand } from '../core/audit.ts'
 import type { Tx } from '../db/client.ts'
 import { pendingMigrations } from '../db/schema-state.ts'

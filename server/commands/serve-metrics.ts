@@ -1,8 +1,8 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import { startMetricsServer } from '../http/metrics-server.ts'
-import type { StopFunction } from '../lifecycle.ts'
+import type { StopFunction } from '../process/lifecycle.ts'
 import { listenError } from './listen-error.ts'
 
 type Served = {

@@ -1,7 +1,7 @@
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/index.ts'
 import { ProviderUnavailableError } from '../jobs/push/provider-call.ts'
 import { setUpPush } from '../jobs/push/setup.ts'
-import { errorMessage } from '../lifecycle.ts'
+import { errorMessage } from '../process/lifecycle.ts'
 
 /** `parley setup-push`: configures the push provider. It can be run repeatedly. */
 export async function setUp() {

@@ -1,11 +1,11 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 import {
   DEFAULT_CONNECTIONS,
   requireEmbeddable,
   startEmbeddedPostgres,
 } from '../db/embedded/index.ts'
-import type { Stop, StopFunction } from '../lifecycle.ts'
-import { processLog } from '../process-log.ts'
+import type { Stop, StopFunction } from '../process/lifecycle.ts'
+import { processLog } from '../process/process-log.ts'
 import { checkAddresses } from './check-addresses.ts'
 import { connectionsOf } from './connections.ts'
 

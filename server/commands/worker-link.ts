@@ -1,6 +1,6 @@
 import type { MetricObject } from 'prom-client'
 import { z } from 'zod'
-import { handedToWorker, handToWorker } from '../config.ts'
+import { handedToWorker, handToWorker } from '../config/index.ts'
 
 /** Passed by the first process of a server to each worker process that it starts. */
 const Handed = z.object({

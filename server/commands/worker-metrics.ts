@@ -1,9 +1,9 @@
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
 
 /** A worker process whose counters are part of the sum, also after it has ended. */
-type Counted = { id: number; isDead: () => boolean }
+type CountedWorker = { id: number; isDead: () => boolean }
 /** The metrics of a worker process; undefined if it was too busy to answer. */
-export type WorkerReport = { worker: Counted; metrics: MetricObject[] | undefined }
+export type WorkerReport = { worker: CountedWorker; metrics: MetricObject[] | undefined }
 
 /**
  * Sums up the metrics of worker processes. Counters and histograms must not fall: Prometheus would
@@ -11,7 +11,7 @@ export type WorkerReport = { worker: Counted; metrics: MetricObject[] | undefine
  * for a busy one its last ones are used. Gauges are only those of processes that answer now.
  */
 export function createMetricsSum() {
-  const last = new Map<number, { worker: Counted; counters: MetricObject[] }>()
+  const last = new Map<number, { worker: CountedWorker; counters: MetricObject[] }>()
   let ended: MetricObject[] = []
 
   /** A registry with the sum, given what running processes have shown. One call at a time. */

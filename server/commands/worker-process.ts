@@ -1,10 +1,10 @@
 import type { Server as HttpServer } from 'node:http'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/index.ts'
 import type { Metrics } from '../core/metrics.ts'
 import type { Shutdown } from '../core/shutdown.ts'
 import type { Db } from '../db/client.ts'
 import { observeProcess } from '../http/metrics-server.ts'
-import type { StopFunction } from '../lifecycle.ts'
+import type { StopFunction } from '../process/lifecycle.ts'
 import { stopListening } from './close-port.ts'
 import { followOrders, type Handed } from './worker-link.ts'
 

@@ -57,7 +57,7 @@ export const noteJob = (db: Tx, act: Act) =>
 export const noteCommand = (db: Tx, act: Act) =>
   insertEntry(db, { ...act, actor: 'operator', keyId: null, userId: null, requestId: null })
 
-/** Notes that somebody has signed in to the console, with the admin key. */
+/** Notes that the operator has signed in to the console, with the admin key. */
 export const noteSignIn = (db: Tx, { requestId, ip }: { requestId: string; ip: string }) =>
   insertEntry(db, {
     operation: 'console.signIn',

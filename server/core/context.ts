@@ -20,8 +20,8 @@ import type { JobStaging } from './jobs.ts'
 import type { LastActive } from './last-active.ts'
 import type { Metrics } from './metrics.ts'
 import type { Revocations } from './revocations.ts'
+import type { Tokens } from './signed-tokens.ts'
 import type { Streams } from './streams.ts'
-import type { Tokens } from './tokens.ts'
 
 /** The caller, as authenticated. `userOrKey`: a null `userId` is the app's backend. */
 export type Caller<A extends Auth = Auth> = {
@@ -111,7 +111,7 @@ export type ConnectionlessContext<A extends Auth = Auth> = Omit<Context<A>, 'db'
  * The context of an operation that reads its body while it arrives. Each transaction has a deadline
  * and an admission of its own; none is open while more of the body is awaited.
  */
-export type StreamContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
+export type StreamedBodyContext<A extends Auth = Auth> = Omit<Context<A>, 'db'> & {
   body: AsyncIterable<Uint8Array>
   inTransaction: <T>(work: (db: Tx) => Promise<T>) => Promise<T>
 }
@@ -199,7 +199,7 @@ export async function runInTransaction<T>(
     if (started.status === 'rejected') throw started.reason
     if (worked.status === 'rejected') throw worked.reason
     // Other writes may wait for locks. Were their commit on its way, it would follow much later,
-    // when the deadline is over and the caller was told that nothing has happened.
+    // when the deadline is over and the caller has got the answer that nothing happened.
     if (readsFirst) signal?.throwIfAborted()
     const [, events] = await pipelined([
       pipelined(writes),

@@ -6,7 +6,7 @@ import { valueWithin } from './with-timeout.ts'
 
 /**
  * How long the database has to answer, less than operations give it: a silent one is to be shown as
- * down before whoever collects the metrics gives up.
+ * down before the collector of the metrics gives up.
  */
 export const DATABASE_ANSWER_MS = 1_800
 

@@ -16,7 +16,7 @@ export class ApiError extends Error {
     super(message)
   }
 
-  /** Why, for the log: not where the message may quote what somebody has sent. */
+  /** Why, for the log: not where the message may quote what a caller has sent. */
   get reason(): string | undefined {
     const mayQuote = this.code === 'VALIDATION_ERROR' || this.code === 'INTERNAL_ERROR'
     return mayQuote ? undefined : this.message

@@ -31,7 +31,7 @@ export type EphemeralNote =
   | { kind: 'profile'; appId: string; user: UserSummary; version?: number | undefined }
   /** A user's access changed other than by channel membership: recheck their subscriptions. */
   | { kind: 'rights'; appId: string; userId: string }
-  /** Stored events of a topic no longer name somebody: copies in memory are forgotten. */
+  /** Stored events of a topic no longer name a user: copies in memory are forgotten. */
   | { kind: 'rewritten'; topic: string }
 
 export type EventBus = ReturnType<typeof createEventBus>

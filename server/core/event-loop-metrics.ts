@@ -6,7 +6,7 @@ const RESOLUTION_MS = 10
 const PERCENTILES = [50, 90, 99, 99.9, 100]
 
 /**
- * Measures how late the event loop runs timers: while it is held up, nobody is answered. Each
+ * Measures how late the event loop runs timers: while it is held up, no request is answered. Each
  * collection is about the time since the one before. Returns a function that stops measuring.
  */
 export function observeEventLoop(registry: Registry) {

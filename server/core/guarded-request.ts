@@ -110,7 +110,7 @@ async function resolve(
 
 /**
  * Pins a connection to addresses that were checked, even if the name resolves differently by then.
- * It answers late, so that whoever gets the socket sees each attempt to connect.
+ * It answers late, so that the caller, once it has the socket, sees each attempt to connect.
  */
 const lookupReturning =
   (addresses: LookupAddress[]): LookupFunction =>
@@ -122,7 +122,7 @@ const lookupReturning =
 
 type SendOptions = RequestOptions & { lookup?: LookupFunction }
 
-/** A client is told once or twice that its answer takes a while. */
+/** A server says once or twice that its answer takes a while. */
 const MOST_INFORMATIONAL = 1_000
 
 const send = (url: URL, { method = 'GET', headers, body, signal, visits, lookup }: SendOptions) =>

@@ -8,7 +8,7 @@ export const createKeyUses = (db: Db) =>
   createTouches<string>({
     keyOf: (keyId) => keyId,
     entries: 10_000,
-    // Keys that somebody changes at the moment are skipped rather than waited for.
+    // Keys that are being changed at the moment are skipped rather than waited for.
     write: (keyIds) =>
       db.use(
         (db) => db`

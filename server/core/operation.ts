@@ -4,7 +4,7 @@ import type {
   Caller,
   ConnectionlessContext,
   Context,
-  StreamContext,
+  StreamedBodyContext,
   WriteContext,
 } from './context.ts'
 import type { ApiError } from './errors.ts'
@@ -17,7 +17,7 @@ export type Implementation<Op extends Operation = Operation> =
   | Write<Op>
   | Batch<Op>
   | Shared<Op>
-  | Stream<Op>
+  | StreamedBody<Op>
   | Each<Op>
 type Connectionless<Op extends Operation> = {
   kind: 'connectionless'
@@ -35,10 +35,10 @@ type Write<Op extends Operation> = {
   run: (ctx: WriteContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
   prepare?: Prepare<Op> | undefined
 }
-type Stream<Op extends Operation> = {
-  kind: 'stream'
+type StreamedBody<Op extends Operation> = {
+  kind: 'streamedBody'
   op: Op
-  run: (ctx: StreamContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
+  run: (ctx: StreamedBodyContext<Op['auth']>, input: Input<Op>) => Promise<Output<Op>>
 }
 export type Batch<Op extends Operation> = { kind: 'batch'; op: Op } & BatchRules<Op>
 
@@ -62,7 +62,7 @@ type GroupRules<Op extends Operation> = {
   /** How many batches of a group run at the same time, by default one. */
   batchesAtOnce?: number
 }
-type Outcomes<Op extends Operation> = (Outcome<Op> | typeof CONTENDED)[]
+type CommandOutcomes<Op extends Operation> = (CommandOutcome<Op> | typeof CONTENDED)[]
 
 type BatchRules<Op extends Operation> = GroupRules<Op> & {
   /**
@@ -75,7 +75,7 @@ type BatchRules<Op extends Operation> = GroupRules<Op> & {
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
     options: { mayWait: boolean },
-  ) => Promise<Outcomes<Op>>
+  ) => Promise<CommandOutcomes<Op>>
   prepare?: Prepare<Op>
   /** The result of an earlier command that this one repeats, if there is one. */
   findRepeated: (ctx: Context<Op['auth']>, input: Input<Op>) => Promise<Output<Op> | undefined>
@@ -92,7 +92,7 @@ type SharedRules<Op extends Operation> = GroupRules<Op> & {
     ctx: Omit<Context<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
     options: { mayWait: boolean },
-  ) => Promise<Outcomes<Op>>
+  ) => Promise<CommandOutcomes<Op>>
 }
 
 export type Command<Op extends Operation> = { caller: Caller<Op['auth']>; input: Input<Op> }
@@ -127,7 +127,7 @@ export type EachOutcome<Part extends Operation = Operation> =
 export const CONTENDED = Symbol('contended')
 
 /** The outcome of one command of a batch. An error is a value: thrown, it would undo the batch. */
-export type Outcome<Op extends Operation = Operation> =
+export type CommandOutcome<Op extends Operation = Operation> =
   | { result: Output<Op>; isRepeat?: boolean }
   | { error: Error }
 
@@ -177,11 +177,11 @@ export const implementWithoutConnection = <Op extends Operation>(
   run,
 })
 /** An operation that reads its body while it arrives, in many short transactions. */
-export const implementStream = <Op extends Operation>(
+export const implementStreamedBody = <Op extends Operation>(
   op: Op,
-  run: Stream<Op>['run'],
-): Stream<Op> => ({
-  kind: 'stream',
+  run: StreamedBody<Op>['run'],
+): StreamedBody<Op> => ({
+  kind: 'streamedBody',
   op,
   run,
 })

@@ -93,7 +93,7 @@ export async function loadRedis(target: RedisTarget): Promise<ConnectRedis> {
       // One that is closed without an error says so, and not what went wrong before.
       problem = 'the connection was lost'
     })
-    // A client of Sentinels that hears of a fail-over while it connects ends for good.
+    // A client of Sentinels that learns of a fail-over while it connects ends for good.
     client.on('end', () => {
       if (isClosed) return
       retry = setTimeout(() => client.connect().catch(() => {}), pauseMs(++ends))

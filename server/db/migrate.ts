@@ -35,7 +35,7 @@ type MigrateOptions = { onNotice?: (line: string) => void }
 
 /**
  * Applies pending migrations, forward only; answers their names. Several nodes may start at once.
- * `onNotice` is told of tables that others keep locked.
+ * `onNotice` is called with tables that others keep locked.
  */
 export function migrate(url: string, { onNotice = () => {} }: MigrateOptions = {}) {
   const applyPending = async (db: Tx) => {

@@ -19,7 +19,7 @@ export type PoolOptions = {
   outages?: Pick<Outages, 'worked' | 'failed'>
   around?: Around | undefined
 }
-/** Runs around each use of a connection, and is told of its statements. */
+/** Runs around each use of a connection, and gets its statements. */
 export type Around = <T>(run: (note?: OnStatement) => Promise<T>) => Promise<T>
 type Work<T> = (connection: DbConnection, deadline: Deadline) => Promise<T>
 

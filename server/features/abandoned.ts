@@ -11,7 +11,7 @@ import {
 import { workspaceNotFound } from '../core/refusals.ts'
 import type { Fragment, Tx } from '../db/client.ts'
 import { FIRST_ID, inApp, LAST_ID } from '../db/sql.ts'
-import { lockedChannelForApp } from './access.ts'
+import { lockedChannelForApp } from './channels/access.ts'
 import { markDeleted } from './channels/delete.ts'
 import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
 import { hasNoMembers } from './workspaces/leave.ts'
@@ -110,7 +110,7 @@ export async function selectIdSlice(db: Tx, { table, appId, after = FIRST_ID }: 
 
 export const isWithin = (db: Tx, { after, last }: IdSlice) => db`(id > ${after} and id <= ${last})`
 
-/** Whether nobody is a member of the channel any more. */
+/** Whether the channel has no members any more. */
 export const isAbandonedChannel = (db: Tx) => db`(member_count = 0 and deleted_at is null)`
 
 /** Locks a workspace against new members and channels: they refer to it. */

@@ -1,5 +1,5 @@
 import type { Tx } from '../db/client.ts'
-import { isLargeChannelRow } from './access.ts'
+import { isLargeChannelRow } from './channels/access.ts'
 
 /** A condition on `connections`: those to this node; null means to any. */
 export const onNode = (db: Tx, nodeId: string | null) =>

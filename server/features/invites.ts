@@ -9,7 +9,7 @@ import { type Implements, implement, implementWithoutTransaction } from '../core
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { LAST_ID } from '../db/sql.ts'
-import { lockCallerForShare } from './access.ts'
+import { lockCallerForShare } from './channels/access.ts'
 import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
 import { sharedWorkspaceForMember, workspaceForMember } from './workspaces/access.ts'
 import { viewWorkspace } from './workspaces/index.ts'

@@ -1,7 +1,7 @@
 import { contract, defaultPreferences, type Preferences } from '@parley/contract'
 import { type Implements, implement, implementWithoutConnection } from '../core/operation.ts'
 import type { Tx } from '../db/client.ts'
-import { lockCallerForShare } from './access.ts'
+import { lockCallerForShare } from './channels/access.ts'
 
 type PreferencesRow = { chosen: Partial<Preferences> }
 

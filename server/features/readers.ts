@@ -1,7 +1,7 @@
 import { limits, type Reader } from '@parley/contract'
 import type { Tx } from '../db/client.ts'
 import { isoTime } from '../db/sql.ts'
-import { isReadable, type ReaderContext } from './access.ts'
+import { isReadable, type ReaderContext } from './channels/access.ts'
 import { publicFields } from './users/view.ts'
 
 type MessageReceipts = { messageId: string; readCount: number; readers: Reader[] }

@@ -11,7 +11,7 @@ import { type MemberRef, memberKey, type UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { constant, snapshotNumber } from '../db/sql.ts'
-import { isLargeChannel } from './access.ts'
+import { isLargeChannel } from './channels/access.ts'
 import { type Marks, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
 

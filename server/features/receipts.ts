@@ -4,7 +4,7 @@ import { CONTENDED, type Implements, implementWithoutTransaction } from '../core
 import { messageNotFound } from '../core/refusals.ts'
 import { pipelined } from '../db/pipelined.ts'
 import type { ChannelRow } from '../db/rows.ts'
-import { channelForReader, isLargeChannel, isReadable } from './access.ts'
+import { channelForReader, isLargeChannel, isReadable } from './channels/access.ts'
 import { joinedAfter, joinedMicros, memberCursor, toFittingPage } from './cursors.ts'
 import { fittingMembers } from './members/view.ts'
 import { messageIdAt } from './messages/view.ts'

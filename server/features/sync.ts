@@ -3,7 +3,7 @@ import { type Implements, implementWithoutTransaction } from '../core/operation.
 import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { constant } from '../db/sql.ts'
-import { isReadableBy } from './access.ts'
+import { isReadableBy } from './channels/access.ts'
 import { selectChannels } from './channels/view.ts'
 import { messagesOf, readMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'

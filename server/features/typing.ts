@@ -2,7 +2,7 @@ import { contract } from '@parley/contract'
 import { broadcast } from '../core/context.ts'
 import { type Implements, implementWithoutTransaction } from '../core/operation.ts'
 import { notMember } from '../core/refusals.ts'
-import { channelForMember, isLargeChannel } from './access.ts'
+import { channelForMember, isLargeChannel } from './channels/access.ts'
 import { selectUsers } from './users/view.ts'
 
 const set = implementWithoutTransaction(contract.typing.set, async (ctx, { channelId, typing }) => {

@@ -39,7 +39,7 @@ export function createExportStreams() {
     else running.delete(key)
   }
   return async ({ request, reply, read, apiKey = '' }: Stream) => {
-    // HEAD would read all pages for nobody.
+    // HEAD would read all pages and send none of them.
     if (request.method === 'HEAD') {
       reply.header('Allow', 'GET')
       throw new ApiError('METHOD_NOT_ALLOWED', 'HEAD is not served for a streamed export')

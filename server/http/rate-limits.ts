@@ -164,14 +164,14 @@ async function countTogether(
   return show({ limit, window, isExceeded, onGiveBack })
 }
 
-type Counted = {
+type TakenWindow = {
   limit: number
   window: RateWindow
   isExceeded: boolean
   onGiveBack: () => void
 }
 
-function show({ limit, window, isExceeded, onGiveBack }: Counted): RateLimitWindow {
+function show({ limit, window, isExceeded, onGiveBack }: TakenWindow): RateLimitWindow {
   return {
     limit,
     // The limit may have been lowered meanwhile.

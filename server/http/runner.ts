@@ -6,8 +6,8 @@ import {
   type Batch,
   type CONTENDED,
   type Command,
+  type CommandOutcome,
   type Implementation,
-  type Outcome,
   type Prepare,
   RequiresFirstError,
 } from '../core/operation.ts'
@@ -99,7 +99,7 @@ export function createRunner(
       )
       return prepared(implementation.prepare, runWrite)
     }
-    case 'stream':
+    case 'streamedBody':
       return ({ input, caller, gone, body = nothing() }) =>
         implementation.run(
           {
@@ -172,7 +172,7 @@ function createBatchRunner(
 type RunGroup = (
   commands: Command<Operation>[],
   options: { call: RunningCall; mayWait: boolean },
-) => Promise<(Outcome | typeof CONTENDED)[]>
+) => Promise<(CommandOutcome | typeof CONTENDED)[]>
 
 /** Runs commands of several callers together, each with an outcome of its own. */
 function createGroupRunner(
@@ -184,7 +184,7 @@ function createGroupRunner(
   }: Pick<Batch<Operation>, 'keysOf' | 'bytesOf' | 'batchesAtOnce'>,
   run: RunGroup,
 ): Runner {
-  const attempt = createGroupCommit<Command<Operation>, Outcome>({
+  const attempt = createGroupCommit<Command<Operation>, CommandOutcome>({
     bytesOf,
     batchesAtOnce,
     ...limits.sharedTransactions,

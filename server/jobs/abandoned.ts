@@ -11,7 +11,7 @@ import {
   lockWorkspace,
   selectIdSlice,
 } from '../features/abandoned.ts'
-import { asLocked, lockChannels, selectChannel } from '../features/access.ts'
+import { asLocked, lockChannels, selectChannel } from '../features/channels/access.ts'
 import { markDeleted } from '../features/channels/delete.ts'
 import { hasNoMembers } from '../features/workspaces/leave.ts'
 import { removeInvites } from '../features/workspaces/remove-invites.ts'
@@ -150,7 +150,7 @@ async function removeChannel(ctx: Transaction, { appId, id }: Abandoned, days: n
   const { db } = ctx
   await lockChannels(db, appId, [id])
   const [channel] = await selectChannel(db, appId, id, isChannelUnchanged(db, days))
-  // Somebody may have joined or changed it meanwhile.
+  // A user may have joined or changed it meanwhile.
   if (channel?.memberCount === 0) markDeleted(ctx, asLocked(channel))
   return false
 }

@@ -141,7 +141,7 @@ type Ending = { signal: AbortSignal; timings: Timings }
 
 /**
  * Runs work that ends by its signal: when its time is over, or with the process. If it ignores
- * that, nobody waits for it any longer, so that it takes the place of no other job for ever.
+ * that, it is not waited for any longer, so that it takes the place of no other job for ever.
  */
 const runWithDeadline = (
   { signal, timings }: Ending,

@@ -112,7 +112,7 @@ export class RetryLaterError<T extends QueuedTask = QueuedTask> extends Error {
   }
 }
 
-/** The job is over the share of its user or host. Users can cause that, so it alerts nobody. */
+/** The job is over the share of its user or host. Users can cause that, so no alert counts it. */
 export class OverShareError extends RetryLaterError {
   override readonly name = 'OverShareError'
 }

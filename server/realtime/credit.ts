@@ -72,13 +72,13 @@ export class Recoveries {
 export type FrameBudget = { bytes: number; recoveries: Recoveries }
 
 /** The events that a subscriber is sent: from memory, then from the database. */
-type Sent = { remembered: DurablePublication[]; missed: DurablePublication[] }
+type RecoveredEvents = { remembered: DurablePublication[]; missed: DurablePublication[] }
 
 /**
  * Takes the bytes of publications off the budget of a frame, and pays for those that were not read
  * from the database. False if they exceed it.
  */
-export function takeFrom(budget: FrameBudget, { remembered, missed }: Sent) {
+export function takeFrom(budget: FrameBudget, { remembered, missed }: RecoveredEvents) {
   const rememberedBytes = bytesOf(remembered)
   const bytes = rememberedBytes + bytesOf(missed)
   if (bytes > budget.bytes) return false

@@ -104,10 +104,10 @@ export function createDispatcher(options: DispatcherOptions) {
   }
   const broadcast = (note: EphemeralNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: true })) {
-      // With Redis, a node hears of those only who began to type when it had the topic.
+      // With Redis, a node knows only those typists who began while it had the topic.
       const topic = hub.topics.get(note.topic)
-      const heardMs = topic ? performance.now() - topic.openedAt : 0
-      if (heardMs < options.typingMs) broker.send(note)
+      const openMs = topic ? performance.now() - topic.openedAt : 0
+      if (openMs < options.typingMs) broker.send(note)
       return
     }
     announce(note.kind === 'profile' ? userFanout.announced(note) : note)

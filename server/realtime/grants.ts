@@ -4,7 +4,7 @@ import { joinRemoval, shownEnvelope, shownType } from '../core/text-removals.ts'
 import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
-import { mayRead, mayReadRow } from '../features/access.ts'
+import { mayRead, mayReadRow } from '../features/channels/access.ts'
 import type { Recoveries } from './credit.ts'
 import type { DurablePublication } from './publication.ts'
 

@@ -1,4 +1,4 @@
-import type { Claims, Tokens } from '../core/tokens.ts'
+import type { Claims, Tokens } from '../core/signed-tokens.ts'
 import type { CommandTurns } from './connection/command-turns.ts'
 import type { Hub } from './hub.ts'
 import type { Session } from './sessions.ts'

@@ -50,7 +50,7 @@ export function createReconciliation(options: ReconciliationOptions) {
   const steadiness = createSteadiness(timings)
   let checkedAt = performance.now()
   /**
-   * When this node last had no users, as far as is known. Whoever connected later loaded what was
+   * When this node last had no users, as far as is known. Users who connected later loaded what was
    * there by then, so nothing before it was missed. Without this, an hour without a database would
    * mean an hour of events.
    */
@@ -123,11 +123,11 @@ export function createReconciliation(options: ReconciliationOptions) {
     steadiness.failed()
     compareLater()
   }
-  const stuckSessions = createStuckSessions()
+  const stuckDatabaseSessions = createStuckSessions()
   // A hosting provider may forbid it. Nothing else depends on it.
   const endStuck = (until?: number) =>
     db
-      .useApart(stuckSessions.end, until)
+      .useApart(stuckDatabaseSessions.end, until)
       .catch((error) => report(error, 'stuck sessions not ended'))
   /**
    * Cleans up after nodes that died or were cut off. Never twice at once: each comparison would

@@ -21,7 +21,7 @@ export class TypingTracker {
 
   /**
    * Tracks an event. Returns false for a stop that is not sent on: of a user who is not typing, or
-   * of one whose time was up at a node that did not hear of a later start.
+   * of one whose time was up at a node that did not receive a later start.
    */
   track(event: EphemeralEvent, { isOwn }: { isOwn: boolean }): boolean {
     if (event.type !== 'typing.start' && event.type !== 'typing.stop') return true

@@ -71,13 +71,13 @@ test.skipIf(process.platform === 'win32')('nobody else on the machine may read t
   expect(statSync(folder.path('all')).mode & 0o777).toBe(0o600)
 })
 
-test('every table of the schema is exported, or said to be left out', async () => {
+test('every table of the schema is exported, or listed as left out', async () => {
   const tables = await world().db`select tablename from pg_tables where schemaname = 'public'`
   const known = [...appTables.map(({ name }) => name), ...Object.keys(leftOut)]
   expect(known.sort()).toEqual(tables.map(({ tablename }) => tablename).sort())
 })
 
-test('an app is the same in its new deployment, to the last column', async () => {
+test('an imported app equals the exported one in every column', async () => {
   const { appId } = world()
   const { exported, imported } = said
   const { before, after } = rows
@@ -207,7 +207,7 @@ test.each(['before_send_hooks', 'audit'])(
   },
 )
 
-test('a damaged, foreign, newer or empty file is refused, and nobody sees its app', async () => {
+test('a damaged, foreign, newer or empty file is refused, and its app is not shown', async () => {
   const database = await cloneDatabase()
   const db = connectOnce(database.url)
   const { appId } = world()
@@ -283,7 +283,7 @@ test('an import that was cut off resumes only with the same file', async () => {
     expect(await channels()).toEqual(stored)
     // This database has the epoch of the file: its numbers may have been given since.
     expect(resumed.output).toContain('New event epoch: all clients load everything again')
-    expect(resumed.output).toContain('the push provider is told of no device: they get pushes once')
+    expect(resumed.output).toContain('the push provider gets no devices: they get pushes once')
     const { messages } = await other.api({ token: ben.token }).messages.list({ channelId })
     expect(messages.map(({ text }) => text)).toContain('So far, @ben')
     // The earlier pass found no rows of the deleted user, and did not end their erasure.

@@ -36,7 +36,7 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await ana.preferences.update({ mentions: false })
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'a-push-token' })
   await backend.webhooks.create({ url: 'https://8.8.8.8/hook', events: ['message.new'] })
-  // The hook is set last, because it would judge what these users send.
+  // The hook is set last, because it would check what these users send.
   await backend.hooks.setBeforeSend({ url: 'https://8.8.8.8/hook', onError: 'allow' })
   await operator.apps.update({ appId, settings: { messageRetentionDays: 400 } })
   // A server of an older version leaves such a row of an imported channel that it has shown.

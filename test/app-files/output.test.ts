@@ -30,7 +30,7 @@ const waiting = () => world().db`
     and datname = current_database()
     and wait_event_type = 'Lock'`
 
-test('a file has its name once it is whole, so that nobody takes a part for it', async () => {
+test('an export gets its name once it is whole, so no part is taken for it', async () => {
   const { code, output } = await exportWhile('pins', () => {
     expect(folder.names('pins')).toEqual([expect.stringMatching(/^pins\.\w+\.part$/)])
   })

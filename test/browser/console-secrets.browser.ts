@@ -34,7 +34,7 @@ test('a key that is shown only once stays until a button closes its dialog', asy
   expect(await page.getByText(shown).count()).toBe(0)
 })
 
-test('a new key of an app is kept the same way, and its close button ends it', async () => {
+test('a new key of an app is shown until the close button of its dialog is pressed', async () => {
   const { id } = await createApp('More keys')
   const page = await openConsole(`#/apps/${id}/keys`)
   await button(page, 'New key').click()

@@ -15,7 +15,7 @@ const formOf = async (noun: string, verb: string) => {
   return docs.getByRole('form', { name: `Try ${noun}.${verb}` })
 }
 
-test('the body that is filled in makes a channel as it is', async () => {
+test('the prefilled body creates a channel as it is', async () => {
   const form = await formOf('channels', 'create')
   await form.getByRole('button', { name: 'Choose credentials' }).click()
   const dialog = docs.getByRole('dialog', { name: 'Credentials' })
@@ -29,7 +29,7 @@ test.each([
   ['apps', 'updateKey', { name: 'Billing' }],
   ['channels', 'update', { name: 'Kitchen talk' }],
   ['webhooks', 'update', { description: expect.any(String) }],
-])('the body that is filled in for %s.%s changes one field', async (noun, verb, body) => {
+])('the prefilled body for %s.%s changes one field', async (noun, verb, body) => {
   const form = await formOf(noun, verb)
   const text = await form.getByRole('textbox', { name: 'Body' }).inputValue()
   expect(JSON.parse(text)).toEqual(body)

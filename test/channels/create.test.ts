@@ -178,7 +178,7 @@ describe('creating a channel', () => {
     expect(await ana.channels.list()).toEqual(before)
   })
 
-  test("repeated member ids and the creator's own id add nobody twice", async () => {
+  test("repeated member ids and the creator's own id add no member twice", async () => {
     const [ana] = await world().users('ana', 'ben')
     const channel = await ana.channels.create({
       type: 'group',

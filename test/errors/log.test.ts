@@ -56,7 +56,7 @@ test('values that the database refuses are not logged', async () => {
   expect(JSON.stringify(logged(error))).not.toContain('hush')
 })
 
-test('a caller mistake is not logged, and a call that a lost database fails for debugging', () => {
+test('mistakes of callers are not logged, and failures in an outage at debug only', () => {
   expect(logged(Object.assign(new Error('too large'), { statusCode: 413 }))).toEqual([])
   const lost = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
   expect(logged(lost)).toEqual([

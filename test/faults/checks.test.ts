@@ -13,7 +13,7 @@ test('a run in which every promise was kept has no violation', () => {
   expect(violationsOf(goodHistory())).toEqual({})
 })
 
-test.each(violations)('the checker sees %s', (_name, expected, harm) => {
+test.each(violations)('the checker reports %s', (_name, expected, harm) => {
   const history = goodHistory()
   harm(history)
   expect(Object.keys(violationsOf(history)).sort()).toEqual(expected)
@@ -94,7 +94,7 @@ const allowed: [string, Break][] = [
       call({ status: 503, hasRetryAfter: true, startedAt: 11_000, endedAt: 11_050 }, [{}])(history),
   ],
 ]
-test.each(allowed)('the checker allows %s', (_name, change) => {
+test.each(allowed)('the checker accepts %s', (_name, change) => {
   const history = goodHistory()
   change(history)
   expect(violationsOf(history)).toEqual({})

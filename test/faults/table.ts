@@ -12,7 +12,7 @@ const COLUMNS: [string, (lines: Line[]) => string | number][] = [
   ['faults', (lines) => sum(lines, ({ faults }) => faults)],
   ['kill -9', (lines) => sum(lines, killsOf)],
   ['sends answered', (lines) => sum(lines, ({ acknowledged }) => acknowledged)],
-  ['events heard', (lines) => sum(lines, ({ delivered }) => delivered)],
+  ['events received', (lines) => sum(lines, ({ delivered }) => delivered)],
   ['pushes', (lines) => sum(lines, ({ pushes }) => pushes)],
   ['503', (lines) => sum(lines, ({ answered503 }) => answered503)],
   ['no answer', (lines) => sum(lines, ({ unanswered }) => unanswered)],

@@ -9,7 +9,7 @@ import { deciding, useHooks } from './fixture.ts'
 const { current, newScene } = useHooks()
 const allow = deciding({ action: 'allow' })
 
-test('a hook that is set again keeps its secret, and only setting it shows that', async () => {
+test('a hook that is set again keeps its secret, which no other call shows', async () => {
   const { id: appId, apiKey } = await current().world.operator.apps.create({ name: 'Hooks' })
   const { hooks } = current().world.api({ apiKey })
   expect(await refusal(hooks.getBeforeSend())).toEqual(notFound)
@@ -176,7 +176,7 @@ test('an edit of metadata does not end a stream if its hook repeats the empty te
   }
 })
 
-test('a hook that fails is logged once until it works again, and each verdict counts', async () => {
+test('a hook that fails is logged once until it works, and each outcome is counted', async () => {
   const { receiver } = current()
   const { askFor, lines, countOf } = newAskerOf(receiver)
   receiver.answerWith(answering(500))

@@ -25,7 +25,7 @@ function holdAnswers() {
   return { held, release }
 }
 
-test('a flood of edits of one user gets none past the hook, nor the places of others', async () => {
+test('a flood of edits neither bypasses the hook nor takes the places of others', async () => {
   const { ana, ben, channelId, send, stored } = await newScene({ onError: 'allow' })
   current().receiver.answerWith(allow)
   const ref = { channelId, messageId: (await send('Harmless')).id }

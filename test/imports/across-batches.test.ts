@@ -10,7 +10,7 @@ const world = useWorld({ timings: { reconcileMs: 300 } })
 /** Enough records that the next one is in another batch. */
 const others = upTo(limits.imports.batch.lines).map(() => user('ana'))
 
-test('a record may name what came any number of lines before it', async () => {
+test('a record may refer to another any number of lines before it', async () => {
   const by = { userId: 'ana', createdAt: at(5) }
   const before = [user('ana'), user('gil'), channel('long'), member('long', 'gil')]
   const later: ImportRecord[] = [
@@ -36,14 +36,14 @@ test('a record may name what came any number of lines before it', async () => {
   ])
 })
 
-test('a channel may have an owner who came any number of lines before it', async () => {
+test('a channel may have an owner from any number of lines before it', async () => {
   const owned = channel('owned', { createdBy: 'zed' })
   const report = await importInto(world(), [user('zed'), ...others, owned])
   expect(report.refusals).toEqual([])
   expect(report.imported).toMatchObject({ channels: 1 })
 })
 
-test('a mark that a file has twice is counted once, and skipped once', async () => {
+test('a reaction, pin or read that a file has twice is imported once', async () => {
   const by = { userId: 'ana', createdAt: at(5) }
   const marks: ImportRecord[] = [
     { record: 'reaction', messageId: 'echo1', emoji: '👍', ...by },
@@ -101,7 +101,7 @@ test('empty custom data of an imported message is absent, as with a sent one', a
   expect(messages.map((each) => 'custom' in each)).toEqual([false])
 })
 
-test('no time of a record is in the future', async () => {
+test('records with times in the future are refused', async () => {
   const future = new Date(Date.now() + 3_600_000).toISOString()
   const report = await importInto(world(), [
     ...[user('ana'), channel('early')],
@@ -117,7 +117,7 @@ test('no time of a record is in the future', async () => {
   )
 })
 
-test('a direct message with somebody who is not there is refused', async () => {
+test('a direct message with an unknown user is refused', async () => {
   const report = await importInto(world(), [
     user('ana'),
     channel('half', { type: 'messaging', name: undefined, memberIds: ['ana', 'nobody'] }),
@@ -229,7 +229,7 @@ test('a client with earlier events of its user shows imported channels, too', as
   await until(list, ({ items }) => items.some((item) => item.id === id))
 })
 
-test('an import that has lost its place to another ends, and leaves it the place', async () => {
+test('an import whose lease another has taken ends, and leaves it the lease', async () => {
   const { db, appId } = world()
   const line = (record: ImportRecord) => `${JSON.stringify(record)}\n`
   const other = '00000000-0000-4000-8000-000000000000'

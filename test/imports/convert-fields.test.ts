@@ -20,7 +20,7 @@ const inKitchen = { cid: 'team:kitchen', created_at: createdAt }
 const soup = { ...inKitchen, id: 'm1', user: 'ana', type: 'regular', text: 'Soup?' }
 const entity = (type: string, item: object) => ({ type, item })
 
-test('records that were deleted at Stream are reported, and not brought back', async () => {
+test('records that were deleted at Stream are reported, and not imported', async () => {
   const { records, problems } = await recordsOf(streamExport, [
     entity('channel', { ...kitchen, deleted_at: later }),
     entity('member', { ...inKitchen, user_id: 'ben', deleted_at: later }),
@@ -45,7 +45,7 @@ test('messages that Stream hid from some members are counted, and shown to nobod
   expect(problems).toEqual({ 'message: hidden from some members': 2 })
 })
 
-test("read positions of Stream's export stay, in either of its versions", async () => {
+test("read positions are kept from both versions of Stream's exports", async () => {
   const read = { user: { id: 'ana' }, last_read: later, last_read_message_id: 'm1' }
   const position = { record: 'read', channelId: 'team:kitchen', userId: 'ana', messageId: 'm1' }
   const expected = { ...position, createdAt: later }
@@ -60,7 +60,7 @@ test("read positions of Stream's export stay, in either of its versions", async 
   })
 })
 
-test('owners, frozen channels and files of Stream stay what they are', async () => {
+test('owners, frozen channels and files of Stream are kept as such', async () => {
   const file = {
     ...{ type: 'file', asset_url: 'https://example.com/menu.pdf', title: 'menu.pdf' },
     ...{ mime_type: 'application/pdf', file_size: 9_000, thumb_url: 'https://example.com/t.png' },
@@ -123,7 +123,7 @@ test("no tokens of Sendbird's users become metadata", async () => {
   expect(records).toEqual([{ record: 'user', id: 'cem', name: 'Cem', custom: { plan: 'pro' } }])
 })
 
-test('types and freezing of channels of Sendbird stay', async () => {
+test("Sendbird's channels keep their types, and frozen ones stay frozen", async () => {
   const { records } = await recordsOf(sendbirdExport, [
     { ...garage, is_public: true, freeze: true },
     { ...garage, channel_url: 'sb_2', is_public: false, participant_count: 3 },
@@ -135,7 +135,7 @@ test('types and freezing of channels of Sendbird stay', async () => {
   expect(records[1]).not.toHaveProperty('frozen')
 })
 
-test('operators of Sendbird are moderators, and members joined when they did', async () => {
+test("Sendbird's operators become moderators, and members keep their join times", async () => {
   const members = [
     { user_id: 'cem', role: 'operator' },
     { user_id: 'dan', joined_ts: secondsOf(later) },

@@ -107,7 +107,7 @@ test("an export of Stream's second version becomes records that can be imported"
   expect(profile).toMatchObject({ name: 'Ana', custom: { favourite: 'soup' } })
 })
 
-test('a quote of a reply, which comes after the messages of no thread, is counted', async () => {
+test("a quote of a reply in Stream's export is reported, since it may get lost", async () => {
   const place = { cid: 'team:kitchen', user: ana, created_at: createdAt, type: 'regular' }
   const messages = [
     { ...place, id: 'root' },

@@ -22,7 +22,7 @@ const world = useWorld({
   timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER, pingMs: NEVER },
 })
 
-test('reactions of a crowd are imported without reading those before them for each', async () => {
+test('importing reactions to one message does not read the earlier ones for each', async () => {
   await world().user('ana')
   const fans = await insertUsers(world(), 'fan-', 2_000)
   let files = 0
@@ -47,7 +47,7 @@ test('reactions of a crowd are imported without reading those before them for ea
   expect(counted?.count).toBe(2_000)
 })
 
-test('members of many channels are finished without reading those before them again', async () => {
+test('finishing many channels does not read the members of earlier ones again', async () => {
   const { db, appId } = world()
   const channels = upTo(20).map((n) => `${n}`)
   const userIds = await insertUsers(world(), 'many-', 490)

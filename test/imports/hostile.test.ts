@@ -75,8 +75,8 @@ test('an import of any lines answers, keeps counters exact and ends', async () =
       const { status, body } = await post({ url, apiKey }, text)
       expect(status).toBe(200)
       const all = [...Object.values(body.imported), ...Object.values(body.skipped), body.refused]
-      const judged = all.reduce((sum: number, count) => sum + Number(count), 0)
-      expect(judged).toBeGreaterThanOrEqual(text.split('\n').filter(isRead).length)
+      const counted = all.reduce((sum: number, count) => sum + Number(count), 0)
+      expect(counted).toBeGreaterThanOrEqual(text.split('\n').filter(isRead).length)
       imported = Object.values(body.imported).reduce<number>((sum, n) => sum + Number(n), 0)
     }
     await expectExactCounters({ db, appId })

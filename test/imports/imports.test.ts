@@ -188,7 +188,7 @@ test('the replies of a thread are counted as they are stored, and not all again'
   await expectExactCounters(alone)
 })
 
-test('history causes no events, jobs and deliveries', async () => {
+test('imported history causes no events, jobs or deliveries', async () => {
   const { db, appId } = world()
   const topics = ['kitchen', 'direct'].map((id) => `chat:${appId}:${channelIdOf(world(), id)}`)
   expect([...(await db`select type from events where topic = any(${topics})`)]).toEqual([])

@@ -61,7 +61,7 @@ test('a chunk of blank lines is read in many turns of the event loop', async () 
   expect(turns).toBeGreaterThan(90)
 })
 
-test('lines that came are handed on after a second without another', async () => {
+test('lines that have arrived are imported after a second without another', async () => {
   stopClock()
   const { batches, send } = openBody()
   const first = batches.next()

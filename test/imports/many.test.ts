@@ -12,7 +12,7 @@ const linesOf = (records: ImportRecord[]) =>
 /** As if the connection broke after these records. */
 const importPart = (records: ImportRecord[]) => post(world(), `${linesOf(records)}{`)
 
-test('a strange line is refused, and the reason says what is wrong', async () => {
+test('an invalid line is refused, and the reason says what is wrong', async () => {
   const time = `2024-05-01T09:00:00.${'1'.repeat(200)}Z`
   const fields = Array.from({ length: 999 }, (_, n) => [`field${n}`, 1])
   const lines = [
@@ -56,7 +56,7 @@ test('reactions and pins beyond the limit are refused, and the first ones are ke
   ])
 })
 
-test('a channel is listed by its creation, too, where its history is older', async () => {
+test('an imported channel is listed by its creation if its messages are older', async () => {
   await importInto(world(), [
     user('dee'),
     channel('moved', { createdAt: at(40) }),
@@ -71,10 +71,10 @@ test('a channel is listed by its creation, too, where its history is older', asy
 
 test('any number of lines can be refused: all are counted, and the first are shown', async () => {
   const shown = limits.imports.refusalsShown
-  // The last one that is shown is judged later than those after it.
-  const judged = JSON.stringify(member('nowhere', 'ana'))
+  // The last one that is shown is checked later than those after it.
+  const checkedLast = JSON.stringify(member('nowhere', 'ana'))
   const before = `${JSON.stringify(user('ana'))}\n${'nonsense\n'.repeat(shown - 1)}`
-  const { body } = await post(world(), `${before}${judged}\n${'nonsense\n'.repeat(2)}`)
+  const { body } = await post(world(), `${before}${checkedLast}\n${'nonsense\n'.repeat(2)}`)
   expect(body.refused).toBe(shown + 2)
   expect(body.refusals).toHaveLength(shown)
   expect(body.refusals.at(-1)).toMatchObject({ line: shown + 1 })
@@ -164,7 +164,7 @@ test('the import of one file does not show the channels of another that is not w
   expect((await ana.messages.list({ channelId })).messages).toHaveLength(2)
 })
 
-test('a mark is refused as one of something deleted, and not as one too many', async () => {
+test('a reaction or pin of a deleted message is refused as such, not as too many', async () => {
   const by = { userId: 'uma', createdAt: at(3) }
   const records: ImportRecord[] = [
     user('ivo'),
@@ -181,7 +181,7 @@ test('a mark is refused as one of something deleted, and not as one too many', a
   expect(refusals.slice(1)).toEqual([5, 6].map((line) => ({ line, reason })))
 })
 
-test('a mark of something deleted does not count towards the limits', async () => {
+test('a reaction or pin of a deleted message does not count towards the limits', async () => {
   const by = { userId: 'uma', createdAt: at(60) }
   const mark = (emoji: string, userId = 'uma'): ImportRecord => ({
     ...{ record: 'reaction', messageId: 'full1', emoji, ...by, userId },
@@ -216,7 +216,7 @@ test('a mark of something deleted does not count towards the limits', async () =
   ])
 })
 
-test('notes that an older server left of a channel that it has shown are ignored', async () => {
+test('records that an older server left of a channel that is shown are ignored', async () => {
   const { db, appId } = world()
   await importInto(world(), [user('ana'), channel('shown')])
   const id = channelIdOf(world(), 'shown')

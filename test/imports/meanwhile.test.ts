@@ -12,7 +12,7 @@ import { at, channel, channelIdOf, importInto, member, message, post, user } fro
 
 const world = useWorld()
 
-test('a channel that its file has twice is refused once, by its first line', async () => {
+test('a channel that a file has twice is refused once, for its first line', async () => {
   const { db, url, operator } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Moving in' })
   const direct = { type: 'messaging', name: undefined, memberIds: ['ana', 'max'] }

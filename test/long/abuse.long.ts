@@ -42,7 +42,7 @@ async function connectLasting(user: User) {
 }
 
 test.each(Object.entries(frames))(
-  'nobody waits while mebibytes of %s come in',
+  'other users do not wait while mebibytes of %s come in',
   async (_, frame) => {
     const ana = await world().user('ana')
     const attack = async () => {
@@ -81,7 +81,7 @@ test('many strangers who send halves of frames are cut, and users are still answ
   expect(await ana.ask({ id: 2, unsubscribe: { channel: 'none' } })).toHaveProperty('unsubscribe')
 })
 
-test('nobody waits while 2,400 commands of each kind come in', async () => {
+test('other users do not wait while 2,400 commands of each kind come in', async () => {
   const ana = await world().user('ana')
   const channel = topics.user(world().appId, 'ana')
   const attack = async () => {
@@ -99,7 +99,7 @@ test('nobody waits while 2,400 commands of each kind come in', async () => {
   await expectShortDuring(attack)
 }, 1_200_000)
 
-test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', async () => {
+test('others do not wait for 20 sockets of 1,000 topics, nor while they are idle', async () => {
   const ana = await world().user('ana')
   const { db, appId } = world()
   const rows = await db<{ id: string }[]>`
@@ -131,7 +131,7 @@ test('nobody waits for 20 sockets of 1,000 topics, nor while they are idle', asy
   for (const { socket } of sockets) socket.terminate()
 })
 
-test('nobody waits for links in hostile texts of 10,000 characters', async () => {
+test('other users do not wait for links in hostile texts of 10,000 characters', async () => {
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
   const texts = [
@@ -158,7 +158,7 @@ test('nobody waits for links in hostile texts of 10,000 characters', async () =>
   await expectShortDuring(attack)
 })
 
-test('nobody waits while mebibytes of hostile frames come to the tRPC endpoint', async () => {
+test('other users do not wait while hostile frames come to the tRPC endpoint', async () => {
   const ana = await world().user('ana')
   const call = '{"id":1,"method":"subscription","params":{"path":"events.topic","input":{}}}'
   const frames = [
@@ -185,7 +185,7 @@ test('nobody waits while mebibytes of hostile frames come to the tRPC endpoint',
   await expectShortDuring(attack)
 })
 
-test('nobody waits while the largest answers are given', async () => {
+test('other users do not wait while the largest answers are given', async () => {
   const ana = await world().user('ana')
   const { channelId } = await createTalk(world(), ana)
   const channels = await fillChannels(world(), 'ana')

@@ -20,7 +20,7 @@ test('a first start answers queries, and ILIKE treats É and é as equal', async
 })
 
 test.runIf(process.platform === 'linux')(
-  'the server knows no variable of our process but where programs are',
+  'the database server inherits no environment variable of ours but PATH',
   async () => {
     await start(used)
     const variables = readFileSync(`/proc/${serverOf(used)}/environ`, 'utf8').split('\0')

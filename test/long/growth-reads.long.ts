@@ -214,7 +214,7 @@ async function hotUpdates() {
 }
 
 test.for(['group', 'public'] as const)(
-  'a message in a %s channel changes no index of its row',
+  "a message in a %s channel changes no index of the channel's row",
   async (type) => {
     const [ana] = await world().users('ana')
     const { id: channelId } = await ana.channels.create({ type, name: 'Talk' })

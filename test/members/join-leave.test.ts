@@ -32,7 +32,7 @@ describe('joining a channel', () => {
   })
 
   test.each(['group', 'private', 'team'] as const)(
-    'nobody joins a %s channel without an invitation',
+    'no user joins a %s channel without an invitation',
     async (type) => {
       const { channelId, dora } = await staffed(type)
       expect(await refusal(dora.members.join({ channelId }))).toEqual(forbidden)

@@ -65,7 +65,7 @@ describe('adding members', () => {
     },
   )
 
-  test('users outside a channel add nobody, even where they may read', async () => {
+  test('users outside a channel add no members, even where they may read', async () => {
     for (const type of ['public', 'group'] as const) {
       const { channelId, dora } = await staffed(type)
       expect(await refusal(dora.members.add({ channelId, userIds: ['dora'] }))).toEqual(forbidden)

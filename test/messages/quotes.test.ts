@@ -119,7 +119,7 @@ test('a deleted message is gone from its quotes in answers and stored events', a
   expect(JSON.stringify(again.received)).not.toContain('a secret soup')
 })
 
-test('stored quotes of a deleted user name nobody', async () => {
+test('stored quotes of a deleted user have no name', async () => {
   const { ben, channelId } = await talk()
   const { backend } = world()
   const image = 'https://chat.test/quoted.png'

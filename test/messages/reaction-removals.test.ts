@@ -72,7 +72,7 @@ async function watchDeletions() {
   }
 }
 
-test('reactions of a crowd are deleted later than their message, and shown to nobody', async () => {
+test('many reactions are deleted later than their message, and not shown meanwhile', async () => {
   const { ana, ben, ref, otherId } = await admired()
   const { channelId, messageId } = ref
   const deletions = await watchDeletions()

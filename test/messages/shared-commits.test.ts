@@ -33,7 +33,7 @@ test('a locked channel holds up its own messages only, and they keep their order
   expect(later.map(({ seq }) => seq).toSorted()).toEqual([2, 3, 4])
 })
 
-test('the channels of an app share their commits, and none with another app', () => {
+test('channels share commits within an app, and never across apps', () => {
   const groupsOf = (appId: string) =>
     upTo(99).map((n) => {
       const channelId = `01890000-0000-7000-8000-0000000000${String(n).padStart(2, '0')}`
@@ -44,7 +44,7 @@ test('the channels of an app share their commits, and none with another app', ()
   expect(new Set([...groupsOf('a'), ...groupsOf('b')]).size).toBe(2)
 })
 
-test('a message counts in its batch with its text, attachments and metadata', () => {
+test('the size of a message in a batch includes text, attachments and metadata', () => {
   const caller = { appId: 'a', userId: 'ana', isAdmin: false }
   const bytesOf = (content: object) =>
     send.bytesOf({ caller, input: { channelId: 'c', text: '', attachments: [], ...content } })
@@ -80,7 +80,7 @@ test('a message is never older than the one before it, though the clock is set b
   expect(second.createdAt).toBe(future)
 })
 
-test('the messages of a batch number their authors in each channel apart', () => {
+test('the messages of a batch are numbered by author in each channel apart', () => {
   const { nextOfAuthor } = createBatchCounters()
   const next = (channelId: string, userId: string, authorSeq: number) =>
     nextOfAuthor({ authorSeq } as SendFacts, { channelId, userId } as Message)

@@ -112,7 +112,7 @@ test('a deleted message with 100 edits and quotes has lost its text for all read
   expect((await shown()).filter(isOther)).toEqual(masked.filter(isOther))
 })
 
-test('a killed removal of a text goes on where it was, and shows it to nobody', async () => {
+test('a killed removal of a text goes on where it was, and the text is not shown', async () => {
   const { ana, channelId, secret, topic, heard } = await quotedOften(600)
   const ref = { channelId, messageId: secret.id }
   const killed = cleanupElsewhere(world(), { mayFail: true })

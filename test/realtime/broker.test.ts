@@ -174,7 +174,7 @@ describe.each(brokerKinds)('the broker over %s:', (kind) => {
     await until(() => receiver.offsets.length === 1)
   })
 
-  check('what concerns users beyond a topic reaches nodes that do not follow it', async () => {
+  check('notes for users beyond a topic reach nodes that do not follow it', async () => {
     const [sender, receiver] = [await openBroker(), await openBroker()]
     receiver.unfollow(topic)
     await receiver.settled()

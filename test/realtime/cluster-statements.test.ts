@@ -207,7 +207,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     expect(statements).toEqual(statements.map(() => []))
     expect(sample(await metrics.registry.metrics(), 'parley_events_total')).toBe(1)
   })
-  check('a worker that stops tells an edit first, or leaves it to each node', async () => {
+  check('a worker that stops sends its edits first, or leaves them to each node', async () => {
     const { db, pool } = world()
     const mover = await world().user('mover-last')
     const channelId = await createGroup(mover)
@@ -228,7 +228,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     await worker.stop()
     expect(told).toHaveLength(2)
   })
-  check('a reconciliation counts no channel that nobody on its node has', async () => {
+  check('a reconciliation counts no channel without members on its node', async () => {
     const [ana, cem] = await world().users('ana-beside', 'cem-idle')
     const own: string[] = []
     const { databaseUrl } = world()

@@ -9,7 +9,7 @@ import { DEAD_AFTER_MS, useTrackers } from './trackers.ts'
 const world = useWorld({ timings: quietTimings })
 const { db, openNode, newUser, age } = useTrackers(world)
 
-test('a node that beats before it is removed is not', async () => {
+test('a node that writes a heartbeat before it is removed is kept', async () => {
   const alive = await openNode()
   await alive.connect(await newUser('on-recovered'))
   const node = { id: alive.nodeId, deadAfterMs: DEAD_AFTER_MS }

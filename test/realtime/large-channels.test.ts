@@ -38,7 +38,7 @@ async function createAlmostLarge(type: (typeof types)[number]) {
   return { ana, ben, channelId, addLast }
 }
 
-test.for(types)('in a %s of 101 members nobody is sent what others type and read', async (type) => {
+test.for(types)('in a %s of 101 members typing and reads are not sent to others', async (type) => {
   const { ana, ben, channelId, addLast } = await createAlmostLarge(type)
   const [anas, bens] = [
     await listenAs(ana, channelTopic(channelId)),

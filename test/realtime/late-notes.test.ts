@@ -11,7 +11,7 @@ const terminatedLater = useSockets()
 test.each([
   ['revocation', (userId: string) => world().backend.tokens.revoke({ userId })],
   ['deletion', (userId: string) => world().backend.users.delete({ userId })],
-])('a node that is told late of a %s closes no socket with a newer token', async (what, end) => {
+])('a note of a %s that arrives late closes no socket with a newer token', async (what, end) => {
   const proxy = await openProxy(world().databaseUrl)
   const node = await createWorld({
     databaseUrl: world().databaseUrl,

@@ -73,7 +73,7 @@ test('a user who leaves one of two nodes stays connected to the other', async ()
   expect([...one.changes, ...other.changes]).toEqual(['on-two online'])
 })
 
-test('a dead node whose removal was not answered leaves nobody online', async () => {
+test('a dead node whose removal was not answered leaves no user online', async () => {
   const proxy = await openDatabaseProxy(world().databaseUrl)
   const options = { poolSize: 1, applicationName: 'parley-test', patience: unhurried }
   const cut = createDb({ url: proxy.url, ...options })

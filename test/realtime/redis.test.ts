@@ -83,7 +83,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     expect(asked.presence_stats).toEqual({ num_clients: 1, num_users: 1 })
   })
 
-  test('work while Redis is away and say so, and heal when it is back with nothing', async () => {
+  test('work and say so while Redis is away, and recover when it is back empty', async () => {
     const [ana, ben] = await newUsers()
     const channelId = await createGroup(ana, ben)
     const listener = await listenAs(ben, channelTopic(channelId), nodes[1])
@@ -172,7 +172,7 @@ describe.skipIf(!hasRedis)('two nodes with Redis', () => {
     await until(isReady)
   })
 
-  test('end a window a minute after its first call, and have one of each kind', async () => {
+  test('share a rate window of each kind, which ends a minute after its first call', async () => {
     const options = { ...(await redisAt(redis.url, 'kinds')), patienceMs: 10_000 }
     const windows = createSharedWindows(options)
     onTestFinished(windows.close)

@@ -48,7 +48,7 @@ test('a socket that does not read is cut when the memory is used up, others go o
   await until(async () => /^parley_send_memory_bytes 0$/m.test(await shown()))
 })
 
-test('a stream that nobody reads is cut like a socket', async () => {
+test('a stream that is not read is cut like a socket', async () => {
   const { id: channelId } = await ana().channels.create({ type: 'public', name: 'Streamed' })
   const slow = await RawStream.connect(world(), ana())
   onTestFinished(() => slow.terminate())

@@ -114,7 +114,7 @@ test('sockets that come back all at once cost a statement for twenty of them', a
   expect(await statementsOfReturn()).toBeLessThanOrEqual(MOST_STATEMENTS)
 })
 
-test('a socket that is gone before its token was looked up leaves nobody online', async () => {
+test('a socket that is gone before its token was looked up leaves no user online', async () => {
   const { app, appId, db } = world()
   const [gone, here] = await world().users('gone', 'here')
   const raw = await terminatedLater(RawSocket.open(world()))

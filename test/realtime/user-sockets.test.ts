@@ -54,7 +54,7 @@ test('all users of an app share a limited number of sockets, and other apps have
   expect([take('app', 'cem'), take('app', 'ana')]).toEqual([true, false])
 })
 
-test('an app beyond its sockets is answered like a user beyond theirs', async () => {
+test('an app over its limit of sockets is refused like a user over theirs', async () => {
   const limited = await createWorld({ socketsPerApp: 1 })
   onTestFinished(limited.stop)
   const [one, two] = await limited.users('one', 'two')

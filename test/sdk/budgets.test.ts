@@ -202,7 +202,7 @@ test('pinning and unpinning cost clients that show the pins no call', async () =
   expect(all.flatMap(({ calls }) => calls.filter((call) => call !== reads))).toEqual([])
 })
 
-test('a message that is deleted soon costs nobody a call, and another at most one', async () => {
+test('a message that is deleted soon costs no call, and any other at most one', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'gone', 12)
   const send = async (text: string) => (await owner.messages.send({ channelId, text })).id
   await send('first')

@@ -162,7 +162,7 @@ test.each([
   [404, { code: 'NOT_FOUND', status: 404 }],
   [200, { code: 'NETWORK_ERROR', status: 0 }],
 ])(
-  'a page that is answered with %i in place of JSON brings the url into question',
+  'a page with status %i in place of JSON is reported as a doubtful url',
   async (status, error) => {
     const { server } = answering(() => new Response('<h1>Welcome</h1>', { status }))
     const failed = failure(server.users.list())
@@ -201,7 +201,7 @@ test('queries are whole without URLSearchParams, which React Native has in part'
   expect(requests).toEqual(['http://test/api/users?limit=50&offset=100&q=an'])
 })
 
-test('half of an emoji is looked for, and taken back, as a character that is unknown', async () => {
+test('half of an emoji in a search or a reaction is sent as an unknown character', async () => {
   const { requests, server } = answering(fine)
   await server.users.list({ q: '\ud83d' })
   await server.as('ana').reactions.remove({ channelId: 'c', messageId: 'm', emoji: '\ud83d' })

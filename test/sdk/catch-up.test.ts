@@ -46,7 +46,7 @@ test('parts that a sync answer leaves out are loaded by calls of their own', asy
   expect(own).toEqual([1, 1, 1])
 })
 
-test('read positions are paged by cursor: members who leave meanwhile hide nobody', async () => {
+test('read positions are paged by cursor: members who leave meanwhile hide no other', async () => {
   const { chat, channel, hold, requests } = scriptedChat()
   channel('c').send('hello')
   await chat.connect()

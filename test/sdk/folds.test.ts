@@ -88,7 +88,7 @@ test('a read position moves back only once its channel is dropped', () => {
   expect(parts.takeRecord(record, 1).readSeq).toBe(0)
 })
 
-test('a total that is older than a read is never shown as less than nothing', () => {
+test('a total that is older than a read is never shown as negative', () => {
   const unread = new UnreadCounts({ onError: () => {} })
   const channel = { ...scriptedChat().channel('c').record(), unreadCount: 3 }
   unread.pendingReads.begin('c')

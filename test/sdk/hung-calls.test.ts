@@ -162,7 +162,7 @@ test('a list whose load hung takes no older names from its late answer', async (
   expect(list.getSnapshot()).toMatchObject({ status: 'ready', items: [{ name: 'newer' }] })
 })
 
-test('a call that hung and fails on a later connection is no reason to wait there', async () => {
+test('a call that hung and fails on a later connection causes no pause there', async () => {
   const clock = stoppedClock()
   const server = scriptedChat()
   const { chat } = server

@@ -50,7 +50,7 @@ test('an import that is aborted amid its answer fails as aborted', async () => {
   expect(error).toMatchObject({ code: 'ABORTED', status: 0 })
 })
 
-test('an import that is answered by a page brings the url into question', async () => {
+test('an import that is answered by a page is reported as a doubtful url', async () => {
   const page: RequestListener = async (request, response) => {
     await bodyOf(request)
     response.end('<html></html>')

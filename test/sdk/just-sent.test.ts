@@ -49,7 +49,7 @@ test('a message sent during the first load is shown until and after the page com
   expect(shown).toEqual(['', 'new:pending', 'new:sent', 'before:sent new:sent'])
 })
 
-test('a message sent in a room that nobody watches is shown as sent', async () => {
+test('a message sent in a room that is not watched is shown as sent', async () => {
   const { chat, channel } = scriptedChat()
   channel('c')
   await chat.connect()

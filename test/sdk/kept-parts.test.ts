@@ -15,7 +15,7 @@ const statusesOf = (store: Store<{ status: string }>) => {
 /** What a room loads besides its messages. */
 const partsOf = (room: Room) => [room.members, room.reads, room.pins, room.thread('c-0001')]
 
-test('members, reads, pins and threads that are there are never loading after a gap', async () => {
+test('members, reads, pins and threads once loaded never show loading after a gap', async () => {
   const { chat, channel, cut, mend, loseEvents } = scriptedChat()
   const talk = channel('c')
   talk.send('pinned')

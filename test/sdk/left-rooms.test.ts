@@ -33,7 +33,7 @@ test('a room that was left keeps its newest page, all but the last 20 keep nothi
   expect(last.getSnapshot().items).toHaveLength(60)
 })
 
-test('records go with the oldest room that was left, and so do their topics', async () => {
+test('freeing the oldest room that was left frees its record and topic', async () => {
   const clock = stoppedClock()
   const { chat, ...server } = scriptedChat()
   await chat.connect()

@@ -51,7 +51,7 @@ test('a room that was refused is shown after an outage in which its user was let
   expect(room.info.getSnapshot()).toMatchObject({ status: 'ready', channel: { id: ID } })
 })
 
-test('a room that was shown and is lost says so at once, and asks nobody why', async () => {
+test('a room that was shown and is lost says so at once, without a call', async () => {
   const { chat, channel, tell, refuse, refuseRequests, requests } = scriptedChat()
   channel(ID).send('hello')
   const { messages } = chat.channel(ID)

@@ -197,7 +197,7 @@ test('an unread count of a channel with a newer record changes nothing but the c
   expect(items[1]).toBe(before.items[1])
 })
 
-test('a new message moves its channel up, an older fact does not', async () => {
+test('a new message moves its channel up, an older event does not', async () => {
   const { one, two, list } = await listed()
   const order = () => list.getSnapshot().items.map(({ id }) => id)
   const before = order()

@@ -52,7 +52,7 @@ test('only the event of the same change by the same user confirms a change', () 
   expect([updated(false), updated(true)].map(pin.isReflectedBy)).toEqual([false, true])
 })
 
-test("a reaction of many shows as many users with one's own as without", () => {
+test("a reaction of many shows as many users with the user's own as without", () => {
   const user = (id: string) => ({ id, name: id, image: null })
   const users = Array.from({ length: 10 }, (_, index) => user(`user${index}`))
   const reactions = [{ type: '👍', count: 12, own: false, users }]
@@ -62,7 +62,7 @@ test("a reaction of many shows as many users with one's own as without", () => {
   ])
 })
 
-test("one's name goes with one's reaction, and a reaction of nobody is not shown", () => {
+test("a user's name goes with their reaction, and a reaction without users is hidden", () => {
   const user = (id: string) => ({ id, name: id, image: null })
   const users = [user('ana'), user('me')]
   const reactions = [

@@ -30,7 +30,7 @@ const put = (items: readonly Item[], added: Item[]) =>
     )
     .sort((a, b) => a.seq - b.seq)
 
-test('ordered messages are what a sorted array would be, in each version that is kept', () => {
+test('every kept version of the ordered messages equals a sorted array', () => {
   const steps = fc.array(fc.record({ drawn: batch, base: fc.nat(3) }), { maxLength: 8 })
   const holds = fc.property(steps, fc.nat(1_200), fc.nat(1_200), (drawn, from, to) => {
     const versions = [{ model: [] as Item[], ordered: OrderedMessages.of<Item>() }]

@@ -29,7 +29,7 @@ test('a read that is shown twice is taken back once, by its answer', () => {
   expect(log).toEqual(['reading c', 'c has 2', 'read c', 'c has 2'])
 })
 
-test('a stored operation may have been carried out, and one that is gone is done', async () => {
+test('an operation that was stored counts as tried, and one that is gone as done', async () => {
   const edit: OutboxOperation = { ...read, clientId: 'e', type: 'edit', messageId: 'm', text: '' }
   const known = new Map([['r', createEntry(read)]])
   const merged = mergeStored(known, { operations: [edit], wasStored: new Set(['r']) })
@@ -54,7 +54,7 @@ function outboxOf(isSender: boolean, ...operations: OutboxOperation[]) {
   return { queued, isSender, onStep: ignore, onSent: ignore, onChanged: ignore }
 }
 
-test('operations of the tab that sends may have been carried out, those of others not', () => {
+test('operations of the tab that sends count as tried, those of others do not', () => {
   const [sender, other] = [outboxOf(true), outboxOf(false)]
   for (const outbox of [sender, other])
     applyTabChange({ kind: 'put', operation: edit('1') }, outbox)
@@ -63,7 +63,7 @@ test('operations of the tab that sends may have been carried out, those of other
   ])
 })
 
-test('an edit that another tab has put into a later one ends with that', async () => {
+test('an edit that another tab has merged into a later one ends with that one', async () => {
   const outbox = outboxOf(false, edit('1'), edit('2'))
   const first = outbox.queued.get('1')?.completion.promise
   applyTabChange({ kind: 'replaced', clientId: '1', by: '2' }, outbox)

@@ -66,7 +66,7 @@ test('metadata of a message is shown while it waits, and sent with it, alone or 
   })
 })
 
-test('waking and sending again start no second sender, and a new connection one', async () => {
+test('waking and retrying start no second sender, and a new connection starts one', async () => {
   const clock = stoppedClock()
   const { chat, channel, hold, count, cut } = scriptedChat()
   const talk = channel('c')

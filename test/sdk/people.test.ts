@@ -78,7 +78,7 @@ test('usePresence renders users coming and going', async () => {
   await vi.waitFor(() => expect(container.textContent).toBe('offline active'), patient)
 })
 
-test('a direct message that nobody can be in says why, by the id that was given', async () => {
+test('an impossible direct message is refused with the reason and the given id', async () => {
   await world().user('ana')
   const { chat } = await liveChatOf(world(), 'ana')
   await expect(chat.dm('nobody')).rejects.toMatchObject({

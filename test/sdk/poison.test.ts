@@ -135,7 +135,7 @@ test('a message waits for a gateway that is busy, whatever it calls its error', 
   expect(await out.sent).toMatchObject({ text: 'patient' })
 })
 
-test('a maintenance page that names a date gets one request until then', async () => {
+test('a maintenance page whose Retry-After is a date gets one request until then', async () => {
   const { clock, intercept, count, room } = await live()
   intercept(SEND, () => page(503, { 'retry-after': 'Fri, 02 Jan 2026 00:00:30 GMT' }))
   room.send({ text: 'later' })

@@ -217,7 +217,7 @@ test('a user waits five seconds for a room, whoever is watched after them', asyn
   expect(ana.getSnapshot().isOnline).toBe(true)
 })
 
-test('a user who does not exist hides nobody else', async () => {
+test('a user who does not exist does not hide the presence of others', async () => {
   const { chat, clock, ana, refuseRequests } = slowChat()
   await chat.connect()
   refuseRequests(/no%2Cbody/, { status: 404, code: 'NOT_FOUND' })

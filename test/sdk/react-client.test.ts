@@ -59,7 +59,7 @@ async function loginPage() {
   return { page, clients, asked, proxy }
 }
 
-test('components share one client of a user, which ends with them or another user', async () => {
+test('components share one client of a user, until they are gone or the user changes', async () => {
   await world().users('ana', 'ben')
   const { page, clients, asked, proxy } = await loginPage()
   const { container, root } = mount()
@@ -80,7 +80,7 @@ test('components share one client of a user, which ends with them or another use
   await vi.waitFor(() => expect(statuses()).toEqual(['offline', 'offline']), patient)
 })
 
-test('a user who is back after a while has one client, and it is a new one', async () => {
+test('a user who is back after a while has one client, a new one', async () => {
   await world().users('ana')
   const { page, clients } = await loginPage()
   const { root } = mount()

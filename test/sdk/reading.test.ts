@@ -26,7 +26,7 @@ async function unreadRoom() {
   return { ...chat, room, shown }
 }
 
-test('reading shows at once in list, room and total, until the server says the rest', async () => {
+test('a read shows at once in list, room and total, until newer counts arrive', async () => {
   const { room, shown, hold, tell, tellUnread } = await unreadRoom()
   expect(shown()).toEqual([3, 5])
   const held = hold(READ)

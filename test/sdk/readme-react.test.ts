@@ -20,7 +20,7 @@ test("the app of the client's README marks as read what it shows", async () => {
   expect(container.textContent).toContain('0 unread')
 })
 
-test("the app of the client's README says what is wrong where nobody mints tokens", async () => {
+test("the app of the client's README says what is wrong without a token endpoint", async () => {
   const container = await showApp({ fetch: async () => new Response(null, { status: 503 }) })
   await act(async () => container.querySelector('button')?.click())
   const alert = () => container.querySelector('[role=alert]')?.textContent
@@ -28,7 +28,7 @@ test("the app of the client's README says what is wrong where nobody mints token
   await vi.waitFor(() => act(isShown), patient)
 })
 
-test("the app of the client's README requires a user id, and says if it is nobody's", async () => {
+test("the app of the client's README requires a user id, and says if it is unknown", async () => {
   const refused = async () => Promise.reject(new Error('nobody has this id'))
   const client = { ...createFakeChat({ me: 'ana' }), dm: refused }
   const container = await showApp({ useChatClient: () => client })

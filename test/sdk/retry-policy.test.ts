@@ -222,7 +222,7 @@ test('messages and other calls have limits of their own', async () => {
 test.each([
   ['over all its limits', () => limited(40)],
   ['of a server that has no time', () => html(503, { 'retry-after': '40' })],
-])('a client %s asks for each thing once, however long it waits', async (_, answer) => {
+])('a client %s makes each call once, however long it waits', async (_, answer) => {
   const clock = stoppedClock()
   const { chat, channel, intercept, requests, count, refuseRequests } = scriptedChat()
   channel('c').send('hello')

@@ -44,7 +44,7 @@ function followed() {
 const comparable = (messages: readonly object[]) =>
   messages.map((message) => ({ ...message, updatedAt: null, status: null }))
 
-test('after each event a room knows what a client that loads it now is answered', () => {
+test('after each event a room equals what a client that loads it now is shown', () => {
   const { talk, known } = followed()
   const steps = [
     () => talk.send('reply', { parentId: 'c-0001' }),

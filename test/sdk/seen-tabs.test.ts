@@ -191,7 +191,7 @@ test('a hidden tab that comes back leaves the sending to the one that took over'
   expect(countOf(first, second)).toEqual([1, 2])
 })
 
-test('the return of the network, which all windows hear, changes nobody’s turn', async () => {
+test('the return of the network does not change which window sends', async () => {
   const asked = watchLocks()
   const { first, second, storage } = await openTabs('network-back')
   await second.chat.connect()

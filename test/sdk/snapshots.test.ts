@@ -51,7 +51,7 @@ test('a load of snapshots includes earlier writes, however long these take', asy
   expect([...(await loading).rooms.keys()]).toEqual(['c'])
 })
 
-test('a page that is left has begun to store all that has changed', async () => {
+test('leaving a page begins to store all that has changed', async () => {
   const { storage, state } = openStorage()
   const begun = vi.fn()
   state.before = async () => {

@@ -134,7 +134,7 @@ test('a browser keeps what is unsent for the next page, unless an option forbids
   await until(messages, ({ items }) => items[0]?.text === 'unsent')
 })
 
-test('a tab that pauses while its outbox loads hears of the others once it goes on', async () => {
+test("a tab that pauses while its outbox loads gets others' changes once it goes on", async () => {
   const inner = indexedDbStorage('tab-changes-held')
   let [onAsked, release] = [() => {}, () => {}]
   const asked = new Promise<void>((resolve) => {

@@ -90,7 +90,7 @@ test.each([
   ['count', 'total', 'answer'],
   ['count', 'answer', 'total'],
   ['answer', 'count', 'total'],
-])('a read does not make the total jump if it is told by %s, %s and %s', async (...order) => {
+])('a read does not make the total jump if it arrives by %s, %s and %s', async (...order) => {
   const { room, hold, tell, tellUnread, totals } = await unreadRoom()
   const held = hold(READ)
   const marked = room.markRead()

@@ -81,7 +81,7 @@ test('two nodes that take appends in turns make one text, for subscribers of bot
   }
 })
 
-test('a text that grows is stored now and then, and seen by those who join', async () => {
+test('a text that grows is stored now and then, so that users who join see it', async () => {
   const node = await otherNode({ streamStoreMs: 50 })
   const elsewhere = node.api({ token: users().bot.token })
   const { append, get, ref, channelId } = await begin()
@@ -159,7 +159,7 @@ test('a message is interrupted after the longest time, whoever keeps it alive', 
   await expect(append(9, '')).rejects.toMatchObject({ code: 'FORBIDDEN' })
 })
 
-test('nothing is left of what grew in a channel that is deleted', async () => {
+test('no streamed text is left of a channel that is deleted', async () => {
   const { append, messageId, channelId } = await begin()
   await append(0, 'gone')
   const { db } = world()

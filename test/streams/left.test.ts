@@ -75,7 +75,7 @@ test('an app whose grown text cannot be stored rests, and texts of others are st
   expect(left).toEqual(['failing 2', 'failing 3'])
 })
 
-test('a look at what was left ends in time, so that an app rests no longer than that', async () => {
+test('storing streams that were left ends at its time limit', async () => {
   let looks = 0
   const ref = { appId: 'busy', channelId: 'c', messageId: 'm' }
   const next = () => {

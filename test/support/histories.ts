@@ -89,7 +89,7 @@ export function afterAnyHistory(
 }
 
 /** A step, and what came of it: `messageId` is the message sent or acted upon. */
-type Outcome = {
+type StepOutcome = {
   step: Step
   user: User
   channelId: string
@@ -116,7 +116,7 @@ export async function createFixture(
   const tokens = new Map(users.map(({ id, token }) => [id, token]))
 
   /** Carries out a step. It may be refused, but it must not fail in any other way. */
-  const run = async (step: Step): Promise<Outcome> => {
+  const run = async (step: Step): Promise<StepOutcome> => {
     const { pick } = step
     const user = users[step.user] ?? users[0]
     const node = nodes[step.node] ?? world
@@ -168,7 +168,7 @@ export const createEverydayFixture = (world: World) =>
 export async function runConcurrently(
   history: Step[],
   size: number,
-  run: (step: Step) => Promise<Outcome>,
+  run: (step: Step) => Promise<StepOutcome>,
 ) {
   const isRepeated = (step: Step, index: number) => {
     const batch = history.slice(index - (index % size), index)

@@ -70,7 +70,7 @@ export const polls = pgTable('polls', {
   'server/features/polls.ts': `import { contract } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import { type Implements, implement, implementWithoutTransaction } from '../core/operation.ts'
-import { channelForMember, lockedChannelForMember } from './access.ts'
+import { channelForMember, lockedChannelForMember } from './channels/access.ts'
 
 const create = implement(contract.polls.create, async (ctx, { channelId, text }) => {
   await lockedChannelForMember(ctx, channelId)

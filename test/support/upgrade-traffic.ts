@@ -3,7 +3,7 @@ import { vi } from 'vitest'
 import { patient } from './until.ts'
 
 type Api = ReturnType<typeof createApi>
-type Sent = { userId: string; text: string | null }
+type ExpectedMessage = { userId: string; text: string | null }
 type TrafficOptions = {
   /** The addresses of the servers, one after the other for each call; more may be added. */
   urls: string[]
@@ -16,7 +16,7 @@ type TrafficOptions = {
 /** Users who send, edit, delete, react and read, each one thing after the other, until stopped. */
 export function startTraffic({ urls, users, channelId, reactedTo }: TrafficOptions) {
   /** The expected messages at the end, by their ids; deleted ones are null. */
-  const sent = new Map<string, Sent>()
+  const sent = new Map<string, ExpectedMessage>()
   const reacting = new Set<string>()
   const failures: string[] = []
   const rounds = new Map<string, number>()

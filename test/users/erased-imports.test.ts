@@ -142,7 +142,7 @@ test('after an erasure no waiting reaction, pin or read position has the id', as
   expect(messages[0]?.reactions).toMatchObject([{ type: '👍', count: 1 }])
 })
 
-test('a reaction that came to nothing makes nobody a former member', async () => {
+test('a reaction that was not stored does not make its user a former member', async () => {
   const records: ImportRecord[] = [
     ...[user('anna'), user('bob'), channel('gone'), member('gone', 'anna')],
     message('g1', 'gone', { userId: 'anna' }),

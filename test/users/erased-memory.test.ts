@@ -51,7 +51,7 @@ test('a client that reconnects gets no name of a direct message that was purged'
     await expect.poll(() => recovered(node, 1), { timeout: 10_000 }).not.toContain(NAME)
 })
 
-test('the next user of an id recovers nothing that the deleted one was told', async () => {
+test('the next user of an id recovers no event of the deleted one', async () => {
   const eli = await world().user('eli')
   const fay = await world().user('fay')
   const channel = topics.user(world().appId, 'eli')

@@ -39,7 +39,7 @@ test('a delivery names its header, channel and message, and says if another is f
   })
 })
 
-test('whatever happens to a message, its delivery names the message', async () => {
+test('the delivery of every event of a message names the message', async () => {
   const { ana, channelId, send, receive, deliveries } = await newScene('message.*', 'reaction.*')
   const { id: messageId } = await send('first')
   const ref = { channelId, messageId }

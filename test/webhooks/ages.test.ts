@@ -20,7 +20,7 @@ async function oldestSeconds() {
 }
 
 test.each(['replay', 'retry'] as const)(
-  'what a %s sends again is not late at once',
+  'a delivery that a %s sends again does not expire at once',
   async (ask) => {
     const { backend, webhookId, send, receive, deliveries } = await newScene()
     startWorker()

@@ -2,7 +2,7 @@ import { watchSteps } from '@parley/server/jobs/webhooks/clock-steps'
 import { expect, test } from 'vitest'
 import { stopClock } from '../support/clock.ts'
 
-test('a step forward counts for a minute; a slow answer and a step back are none', () => {
+test('a clock step forward counts for a minute; slow answers and steps back do not', () => {
   const clock = stopClock()
   const hasJustStepped = watchSteps()
   /** Seconds since the start, and the time of the database. */

@@ -134,7 +134,7 @@ test('a receiver that switches protocols has failed, and is tried again', async 
   expect(delivery).toMatchObject({ responseStatus: null, error: 'closed without an answer' })
 })
 
-test('a dead receiver keeps nobody waiting, and has at most four requests at once', async () => {
+test('a dead receiver delays no other, and has at most four requests at once', async () => {
   const { receiver } = current()
   const dead = await newScene()
   const alive = await newScene()

@@ -26,7 +26,7 @@ test('pages of the log that take too long are made smaller, and none is left out
   expect(read).toEqual(upTo(23))
 })
 
-test('the log is read no further than it may be', async () => {
+test('the log of events is read no further than the reader wants', async () => {
   const { read, run } = readLog()
   expect(await eachPage(db, startOf(time), run, ({ offset }) => offset < 8)).toBe(false)
   expect(read.length).toBeLessThan(13)

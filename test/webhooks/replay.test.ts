@@ -158,7 +158,7 @@ test('a replay that another worker has begun as the one before ended goes on', a
   expect([isBegun, await made()]).toEqual([true, await events()])
 })
 
-test('servers that knew no time of a replay go on with one that was only begun', async () => {
+test('a replay that was only begun is stored so that older servers can continue it', async () => {
   const { webhookId, replay } = await newScene()
   const { pool } = world()
   await replay(1)

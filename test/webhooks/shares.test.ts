@@ -137,7 +137,7 @@ async function putOff(appIds: string[], count: number) {
     cross join generate_series((wh.place - 1) * ${count} + 1, wh.place * ${count}) as n`
 }
 
-test('to find webhooks with something to send, one delivery of each line is read', async () => {
+test('finding the webhooks with something to send reads one delivery of each line', async () => {
   const { world } = current()
   const appIds = await waiting([5, 5])
   await putOff(appIds, 1_200)

@@ -39,7 +39,7 @@ test('deliveries of a worker that died are sent by another one after its lease',
   await until(async () => (await deliveries()).every(({ status }) => status === 'delivered'))
 })
 
-test('a delivery that is cut off by the end of its worker is no attempt', async () => {
+test('a delivery that is cut off by the end of its worker counts as no attempt', async () => {
   const { receiver } = current()
   const { send, receive, deliveries, webhook } = await newScene()
   receiver.answerWith(() => {})
@@ -167,7 +167,7 @@ test('events committed late are found, also after the clock was set back', async
   expect(texts()).toEqual(['late'])
 })
 
-test('a delivery with the number of another one has another id', async () => {
+test('a delivery that reuses the number of another has another webhook-id', async () => {
   const { world } = current()
   const { backend, webhookId, appId, receive, deliveries } = await newScene()
   startWorker()

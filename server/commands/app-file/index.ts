@@ -3,7 +3,7 @@ import { lstat, open, rename, rm } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { grouped } from '@parley/contract'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../config/index.ts'
 import { noteCommand } from '../../core/audit.ts'
 import { type DbConnection, openConnection, type Tx } from '../../db/client.ts'
 import { inspect } from '../../db/migrate.ts'
@@ -73,7 +73,7 @@ export async function importApp(file: string) {
       sayLeftOut(leftOut, 'Not in the file: ', '. Create them here')
       if (rows.devices && !config.push)
         console.log(
-          'Without PUSH_SECRET_KEY the push provider is told of no device: ' +
+          'Without PUSH_SECRET_KEY the push provider gets no devices: ' +
             'they get pushes once their clients register them again',
         )
       if (hasNewEpoch) console.log('New event epoch: all clients load everything again')

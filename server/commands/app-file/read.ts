@@ -42,7 +42,7 @@ type AppFileOptions = {
  */
 export async function readAppFile({ body, inTransaction, hasPush, onBatch }: AppFileOptions) {
   let number = 0
-  let reading: Reading | undefined
+  let reading: ReadState | undefined
   let end: End | undefined
   for await (const text of linesOf(body)) {
     number += 1
@@ -68,7 +68,7 @@ type End = AppFileLine & { kind: 'end' }
 
 /** Shows the app, if all of it is there. */
 async function finish(
-  reading: Reading,
+  reading: ReadState,
   { rows, leftOut }: End,
   { inTransaction, hasPush }: Pick<AppFileOptions, 'inTransaction' | 'hasPush'>,
 ) {
@@ -85,7 +85,7 @@ async function finish(
 }
 
 /** The state of a reading. */
-type Reading = {
+type ReadState = {
   header: AppFileHeader
   /** Where an earlier run has come. */
   progress: Progress | undefined
@@ -102,7 +102,7 @@ type Reading = {
 async function begin(
   line: AppFileLine | undefined,
   { text, inTransaction }: Pick<AppFileOptions, 'inTransaction'> & { text: string },
-): Promise<Reading> {
+): Promise<ReadState> {
   const header = requireHeader(line)
   const found = await inTransaction((db) => selectProgress(db, header.appId))
   return {
@@ -118,9 +118,9 @@ async function begin(
   }
 }
 
-type NumberedRow = Reading['batch'][number] & { number: number }
+type NumberedRow = ReadState['batch'][number] & { number: number }
 
-function addRow(reading: Reading, { text, row, number }: NumberedRow) {
+function addRow(reading: ReadState, { text, row, number }: NumberedRow) {
   const { batch, characters } = reading
   if (batch.length >= BATCH.rows || characters >= BATCH.characters)
     throw new Error(`line ${number}: the batch is larger than an export writes`)
@@ -129,7 +129,7 @@ function addRow(reading: Reading, { text, row, number }: NumberedRow) {
 }
 
 async function endBatch(
-  reading: Reading,
+  reading: ReadState,
   { table, rows, sha256 }: AppFileLine & { kind: 'batch' },
   { number, inTransaction }: Pick<AppFileOptions, 'inTransaction'> & { number: number },
 ) {

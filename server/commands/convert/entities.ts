@@ -11,7 +11,7 @@ export type Format = {
   /** The names of lists in an object, as in `{"messages": […]}`, whose elements are entities. */
   lists: readonly string[]
 }
-type Reading = Pick<Format, 'lists'> & {
+type EntityOptions = Pick<Format, 'lists'> & {
   /** Called for an entity with keys that no import takes. It follows without them. */
   onUnsafeKeys: () => void
 }
@@ -31,7 +31,7 @@ const IN_LIST = 2
  */
 export async function* entitiesOf(
   chunks: AsyncIterable<Uint8Array>,
-  { lists, onUnsafeKeys }: Reading,
+  { lists, onUnsafeKeys }: EntityOptions,
 ): AsyncGenerator<Entity> {
   let parts: Uint8Array[] = []
   /** The text of the current object up to the elements of its list. */

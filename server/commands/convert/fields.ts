@@ -1,6 +1,6 @@
 import type { Entity } from './entities.ts'
 
-/** Reads fields of entities whose shape nobody guarantees. */
+/** Reads fields of entities whose shape is not guaranteed. */
 
 export const textOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? value : undefined

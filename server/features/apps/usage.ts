@@ -4,7 +4,7 @@ import type { Tx } from '../../db/client.ts'
 import { requireApp } from './view.ts'
 
 type Usage = Output<typeof contract.apps.usage>
-type Counted = Usage['users']
+type UsageCount = Usage['users']
 
 /** The tables that have most of the rows; each names its app. */
 const TABLES = [
@@ -27,7 +27,7 @@ export const usage = implementWithoutTransaction(
     if (!counts) throw new Error('the counts of an app returned no row')
     const tables = await selectShares(db, appId)
     const shares = new Map(tables.map(({ name, rows }) => [name, rows]))
-    const counted = (count: number, table: string): Counted => {
+    const counted = (count: number, table: string): UsageCount => {
       const isExact = count <= limits.usage.counted
       return { count: isExact ? count : Math.max(count, shares.get(table) ?? 0), isExact }
     }

@@ -8,11 +8,11 @@ import { implement } from '../../core/operation.ts'
 import { channelNotFound } from '../../core/refusals.ts'
 import type { ChannelRow } from '../../db/rows.ts'
 import { jsonOf } from '../../db/sql.ts'
-import { asLocked, channelForReader } from '../access.ts'
 import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, type NewMember } from '../members/change.ts'
 import { insertSystemUser, SYSTEM_USER } from '../system-user.ts'
 import { requireWorkspace, sharedWorkspaceForMember } from '../workspaces/access.ts'
+import { asLocked, channelForReader } from './access.ts'
 import { atRev, selectChannels } from './view.ts'
 
 export const create = implement(contract.channels.create, async (ctx, input) => {

@@ -23,8 +23,7 @@ import {
   waitingRead,
 } from './store.ts'
 
-/** The outcome for a record. */
-type RecordOutcome = { line: number; kind: ImportKind; verdict: rules.Verdict }
+type RecordOutcome = { line: number; kind: ImportKind; outcome: rules.ImportOutcome }
 type ImportBatch = { appId: string; runId: string; parsed: ParsedRecord[] }
 
 /**
@@ -41,19 +40,20 @@ export async function applyBatch(
     return ofKind as unknown as ParsedRecord<K>[] // as filtered
   }
   const outcomes: RecordOutcome[] = []
-  const judge = <K extends ImportKind>(
+  /** Those of these records that are new. */
+  const accept = <K extends ImportKind>(
     records: ParsedRecord<K>[],
-    verdictOf: (one: ParsedRecord<K>) => rules.Verdict,
+    outcomeOf: (one: ParsedRecord<K>) => rules.ImportOutcome,
   ) =>
     records.filter((one) => {
-      const verdict = verdictOf(one)
-      outcomes.push({ line: one.line, kind: one.record.record, verdict })
-      return verdict === 'imported'
+      const outcome = outcomeOf(one)
+      outcomes.push({ line: one.line, kind: one.record.record, outcome })
+      return outcome === 'imported'
     })
   const newUsers = await insertUsers(db, appId, of('user'))
   const facts = await readImportFacts(db, { appId, parsed })
-  judge(of('user'), rules.judgeUser(facts, newUsers))
-  const channels = judge(of('channel'), rules.judgeChannel(facts))
+  accept(of('user'), rules.checkUser(facts, newUsers))
+  const channels = accept(of('channel'), rules.checkChannel(facts))
   const newChannels = channels.map((one) => ({ ...one, id: facts.channelId(one.record.id) }))
   await insertChannels(db, appId, newChannels)
   const readChannels = of('channel').map(({ record, line }) => ({
@@ -62,32 +62,30 @@ export async function applyBatch(
   }))
   const hidden = readChannels.filter(({ id }) => facts.channels.get(id)?.state === 'importing')
   await noteChannels(db, { appId, runId }, hidden)
-  const members = judge(of('member'), rules.judgeMember(facts))
+  const members = accept(of('member'), rules.checkMember(facts))
   const newMembers = members.map((one) => ({
     ...one,
     channelId: facts.channelId(one.record.channelId),
   }))
   await insertMembers(db, appId, { channels: newChannels, members: newMembers })
-  const messages = judge(of('message'), rules.judgeMessage(facts))
-  const reactions = judge(of('reaction'), rules.judgeReaction(facts))
-  const pins = judge(of('pin'), rules.judgePin(facts))
-  const positions = judge(of('read'), rules.judgeRead(facts))
+  const messages = accept(of('message'), rules.checkMessage(facts))
+  const reactions = accept(of('reaction'), rules.checkReaction(facts))
+  const pins = accept(of('pin'), rules.checkPin(facts))
+  const positions = accept(of('read'), rules.checkRead(facts))
   const stored = await insertWaiting(db, appId, [
     ...messages.map((one) => waitingMessage(facts, one)),
     ...reactions.map((one) => waitingReaction(facts, one)),
     ...pins.map((one) => waitingPin(facts, one)),
     ...positions.map((one) => waitingRead(facts, one)),
   ])
-  return outcomes.map((outcome) =>
-    isRepeat(outcome, stored) ? { ...outcome, verdict: 'skipped' } : outcome,
-  )
+  return outcomes.map((one) => (isRepeat(one, stored) ? { ...one, outcome: 'skipped' } : one))
 }
 
 const WAITING: ReadonlySet<ImportKind> = new Set(['message', 'reaction', 'pin', 'read'])
-const isRepeat = ({ kind, line, verdict }: RecordOutcome, stored: ReadonlySet<number>) =>
-  verdict === 'imported' && WAITING.has(kind) && !stored.has(line)
+const isRepeat = ({ kind, line, outcome }: RecordOutcome, stored: ReadonlySet<number>) =>
+  outcome === 'imported' && WAITING.has(kind) && !stored.has(line)
 
-/** Everything that the verdicts depend on, with the ids that records get here. */
+/** Everything that the outcomes depend on, with the ids that records get here. */
 async function readImportFacts(
   db: Tx,
   { appId, parsed }: Omit<ImportBatch, 'runId'>,

@@ -3,7 +3,7 @@ import { type MemberRef, memberKey } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 import { stateOfChannel } from '../../db/sql.ts'
 
-/** The facts that verdicts on a batch depend on, read in a few statements whatever its size. */
+/** The facts that the outcomes of a batch depend on, read in a few statements whatever its size. */
 
 /** `importing`: only imports see it. `active`: it is finished, or was never imported. */
 export type ChannelFact = { type: ChannelType; state: 'importing' | 'active' | 'deleted' }
@@ -114,7 +114,7 @@ export const reactionKey = ({ messageId, emoji, userId }: ReactionRef) =>
 
 /**
  * Keys of those of these reactions and pins that are stored, or wait since an earlier batch or run.
- * Waiting ones are judged once, at the end, and not when they are read again.
+ * Waiting ones are checked once, at the end, and not when they are read again.
  */
 export async function selectStored(
   db: Tx,

@@ -38,7 +38,7 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
   const marks = await db<StoredMark[]>`
     with due as materialized (${due(db, query)}),
     taken as (${takeDue(db, query)}),
-    judged as materialized (
+    checked as materialized (
       select
         due.*, msg.id as message_id, due."row" ->> 'emoji' as emoji, u.id as user_id,
         msg.deleted_at is null and u.deleted_at is null as is_possible,
@@ -61,21 +61,21 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
     stored as (
       insert into reactions (app_id, message_id, emoji, user_id, created_at)
       select ${appId}, message_id, emoji, user_id, created_at
-      from judged
+      from checked
       where is_possible
         and (is_known or kinds <= ${limits.reactionKinds})
       on conflict do nothing
     ),
     former as (
       insert into former_members (app_id, channel_id, user_id)
-      select distinct ${appId}::uuid, judged.channel_id, judged.user_id
-      from judged
+      select distinct ${appId}::uuid, checked.channel_id, checked.user_id
+      from checked
       where is_possible
         and not exists (
           select
           from members m
-          where m.channel_id = judged.channel_id
-            and m.user_id = judged.user_id
+          where m.channel_id = checked.channel_id
+            and m.user_id = checked.user_id
         )
       on conflict do nothing
     )
@@ -83,7 +83,7 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
       line,
       is_possible and (is_known or kinds <= ${limits.reactionKinds}) as is_stored,
       not is_possible as is_gone
-    from judged`
+    from checked`
   return stepOf(marks, `emoji: a message can have at most ${limits.reactionKinds} kinds`)
 }
 
@@ -94,7 +94,7 @@ export async function storePins(db: Tx, { appId, channelIds }: Channels) {
   const marks = await db<StoredMark[]>`
     with due as materialized (${due(db, query)}),
     taken as (${takeDue(db, query)}),
-    judged as materialized (
+    checked as materialized (
       select
         due.*, msg.id as message_id, msg.deleted_at is not null as is_gone,
         msg.deleted_at is null
@@ -113,12 +113,12 @@ export async function storePins(db: Tx, { appId, channelIds }: Channels) {
     stored as (
       insert into pins (app_id, channel_id, message_id, pinned_by, pinned_at)
       select ${appId}, channel_id, message_id, "row" ->> 'userId', created_at
-      from judged
+      from checked
       where is_stored
       on conflict do nothing
     )
     select line, is_stored, is_gone
-    from judged`
+    from checked`
   return stepOf(marks, `messageId: a channel can have at most ${limits.pins} pins`)
 }
 

@@ -47,7 +47,7 @@ type Numbered = {
  * Stores the next messages of these channels, numbered in the order of their times: of messages
  * with the same time, the one earlier in the file is first. Only these steps write to channels that
  * nobody sees, so their counters need no lock beyond that of the import. A message whose author was
- * deleted meanwhile becomes a tombstone, also if somebody else has got the id. Returns how many
+ * deleted meanwhile becomes a tombstone, also if another user now has the id. Returns how many
  * there were.
  */
 export async function storeMessages(db: Tx, { appId, channelIds }: Omit<DueQuery, 'kind'>) {

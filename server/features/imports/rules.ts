@@ -3,10 +3,10 @@ import { dmKeyOf } from '../channels/create.ts'
 import { type ChannelFact, type MessageFact, reactionKey } from './facts.ts'
 import type { ParsedRecord } from './records.ts'
 
-/** New, already there, or the reason why it is refused. */
-export type Verdict = 'imported' | 'skipped' | { reason: string }
+/** What becomes of a record: it is new, is there already, or is refused for this reason. */
+export type ImportOutcome = 'imported' | 'skipped' | { reason: string }
 
-/** The facts that verdicts depend on. Accepted records are added: later lines may name them. */
+/** The facts that outcomes depend on. Accepted records are added: later lines may name them. */
 export type Facts = {
   channelId: (id: string) => string
   messageId: (id: string) => string
@@ -21,33 +21,33 @@ export type Facts = {
   stored: Set<string>
 }
 
-const refusedVerdict = (reason: string): Verdict => ({ reason })
+const refused = (reason: string): ImportOutcome => ({ reason })
 
-export const judgeUser = ({ users }: Facts, created: Set<string>) => {
+export const checkUser = ({ users }: Facts, created: Set<string>) => {
   const isNew = new Set(created)
-  return ({ record: { id } }: ParsedRecord<'user'>): Verdict => {
+  return ({ record: { id } }: ParsedRecord<'user'>): ImportOutcome => {
     if (isNew.delete(id)) return 'imported'
-    return users.get(id) === true ? 'skipped' : refusedVerdict('id: the user was deleted')
+    return users.get(id) === true ? 'skipped' : refused('id: the user was deleted')
   }
 }
 
 /** Also refused if the two began it while the import ran. */
 export const TAKEN_PAIR = 'memberIds: the two have a direct message already'
 
-export const judgeChannel = (facts: Facts) => {
+export const checkChannel = (facts: Facts) => {
   const { channels, users, takenPairs } = facts
-  return ({ record }: ParsedRecord<'channel'>): Verdict => {
+  return ({ record }: ParsedRecord<'channel'>): ImportOutcome => {
     const id = facts.channelId(record.id)
     const state = channels.get(id)?.state
-    if (state === 'deleted') return refusedVerdict('id: the channel was deleted')
+    if (state === 'deleted') return refused('id: the channel was deleted')
     if (state !== undefined) return 'skipped'
     if (record.createdBy !== undefined && !users.get(record.createdBy))
-      return refusedVerdict('createdBy: unknown user')
+      return refused('createdBy: unknown user')
     if (record.memberIds?.some((userId) => !users.get(userId)))
-      return refusedVerdict('memberIds: unknown user')
+      return refused('memberIds: unknown user')
     const pair = record.memberIds && dmKeyOf(record.memberIds)
     if (pair !== undefined) {
-      if (takenPairs.has(pair)) return refusedVerdict(TAKEN_PAIR)
+      if (takenPairs.has(pair)) return refused(TAKEN_PAIR)
       takenPairs.add(pair)
       for (const userId of record.memberIds ?? [])
         facts.members.set(memberKey({ channelId: id, userId }), 0)
@@ -66,42 +66,41 @@ const channelProblem = (channel: ChannelFact | undefined) => {
   return channel.state === 'active' ? FINISHED : undefined
 }
 
-export const judgeMember =
+export const checkMember =
   ({ channels, users, members, ...facts }: Facts) =>
-  ({ record: { channelId, userId } }: ParsedRecord<'member'>): Verdict => {
+  ({ record: { channelId, userId } }: ParsedRecord<'member'>): ImportOutcome => {
     const id = facts.channelId(channelId)
     const channel = channels.get(id)
     const memberRef = memberKey({ channelId: id, userId })
     if (channel && channel.state !== 'deleted' && members.has(memberRef)) return 'skipped'
     const problem = channelProblem(channel)
-    if (problem !== undefined) return refusedVerdict(problem)
-    if (channel?.type === 'messaging')
-      return refusedVerdict('channelId: a direct message has two members')
-    if (!users.get(userId)) return refusedVerdict('userId: unknown user')
+    if (problem !== undefined) return refused(problem)
+    if (channel?.type === 'messaging') return refused('channelId: a direct message has two members')
+    if (!users.get(userId)) return refused('userId: unknown user')
     members.set(memberRef, 0)
     return 'imported'
   }
 
-export const judgeMessage =
+export const checkMessage =
   ({ channels, users, messages, ...facts }: Facts) =>
-  ({ record }: ParsedRecord<'message'>): Verdict => {
+  ({ record }: ParsedRecord<'message'>): ImportOutcome => {
     const id = facts.messageId(record.id)
     const channelId = facts.channelId(record.channelId)
     const existing = messages.get(id)
     if (existing?.channelId === channelId) return 'skipped'
-    if (existing) return refusedVerdict('id: a message of another channel has it')
+    if (existing) return refused('id: a message of another channel has it')
     const problem = channelProblem(channels.get(channelId))
-    if (problem !== undefined) return refusedVerdict(problem)
+    if (problem !== undefined) return refused(problem)
     if (record.userId !== undefined && !users.get(record.userId))
-      return refusedVerdict('userId: unknown user')
+      return refused('userId: unknown user')
     const parentKey = record.parentId === undefined ? undefined : facts.messageId(record.parentId)
     const parent = parentKey === undefined ? undefined : messages.get(parentKey)
     const createdMicros = microsOf(record.createdAt)
     if (parentKey !== undefined) {
       if (parent?.channelId !== channelId)
-        return refusedVerdict('parentId: unknown message of the channel')
+        return refused('parentId: unknown message of the channel')
       if (createdMicros < parent.createdMicros)
-        return refusedVerdict('createdAt: expected no time before that of the parent')
+        return refused('createdAt: expected no time before that of the parent')
     }
     const parentId = parentKey === undefined ? null : (parent?.parentId ?? parentKey)
     messages.set(id, { channelId, parentId, createdMicros, seq: null })
@@ -115,41 +114,41 @@ function microsOf(time: string) {
 }
 
 /** The rules that reactions and pins share. */
-const judgeMark = (
+const checkMark = (
   { channels, users, messages, stored, ...facts }: Facts,
   { messageId, userId, key }: { messageId: string; userId: string; key: string },
-): Verdict => {
+): ImportOutcome => {
   const message = messages.get(facts.messageId(messageId))
-  if (!message) return refusedVerdict('messageId: unknown message')
+  if (!message) return refused('messageId: unknown message')
   if (stored.has(key)) return 'skipped'
   const problem = channelProblem(channels.get(message.channelId))
-  if (problem !== undefined) return refusedVerdict(problem.replace('channelId', 'messageId'))
-  return users.get(userId) ? 'imported' : refusedVerdict('userId: unknown user')
+  if (problem !== undefined) return refused(problem.replace('channelId', 'messageId'))
+  return users.get(userId) ? 'imported' : refused('userId: unknown user')
 }
 
-export const judgeReaction =
+export const checkReaction =
   (facts: Facts) =>
   ({ record }: ParsedRecord<'reaction'>) => {
     const { messageId, userId } = record
     const key = reactionKey({ ...record, messageId: facts.messageId(messageId) })
-    return judgeMark(facts, { messageId, userId, key })
+    return checkMark(facts, { messageId, userId, key })
   }
 
-export const judgePin =
+export const checkPin =
   (facts: Facts) =>
   ({ record: { messageId, userId } }: ParsedRecord<'pin'>) =>
-    judgeMark(facts, { messageId, userId, key: facts.messageId(messageId) })
+    checkMark(facts, { messageId, userId, key: facts.messageId(messageId) })
 
-export const judgeRead =
+export const checkRead =
   ({ channels, messages, members, ...facts }: Facts) =>
-  ({ record }: ParsedRecord<'read'>): Verdict => {
+  ({ record }: ParsedRecord<'read'>): ImportOutcome => {
     const channelId = facts.channelId(record.channelId)
     const message = messages.get(facts.messageId(record.messageId))
     const lastReadSeq = members.get(memberKey({ channelId, userId: record.userId }))
     if (message?.channelId !== channelId)
-      return refusedVerdict('messageId: unknown message of the channel')
-    if (lastReadSeq === undefined) return refusedVerdict('userId: not a member of the channel')
+      return refused('messageId: unknown message of the channel')
+    if (lastReadSeq === undefined) return refused('userId: not a member of the channel')
     if (message.seq !== null && lastReadSeq >= message.seq) return 'skipped'
     const problem = channelProblem(channels.get(channelId))
-    return problem === undefined ? 'imported' : refusedVerdict(problem)
+    return problem === undefined ? 'imported' : refused(problem)
   }

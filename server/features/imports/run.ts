@@ -60,17 +60,17 @@ async function readImport(options: ImportOptions): Promise<ImportReport> {
     let isCutOff = false
     for await (const lines of batchesOf(body, stalledMs)) {
       const { parsed, refusals } = parse(lines)
-      const outcomes = await step(async (db, now) => {
+      const batch = await step(async (db, now) => {
         const { past, refusals } = withoutFuture(parsed, now)
-        const judged = await applyBatch(db, { appId, runId, parsed: past })
-        return { judged, refusals }
+        const outcomes = await applyBatch(db, { appId, runId, parsed: past })
+        return { outcomes, refusals }
       })
-      refusals.push(...outcomes.refusals)
-      for (const { line, kind, verdict } of outcomes.judged) {
-        if (typeof verdict === 'object') refusals.push({ line, reason: verdict.reason })
+      refusals.push(...batch.refusals)
+      for (const { line, kind, outcome } of batch.outcomes) {
+        if (typeof outcome === 'object') refusals.push({ line, reason: outcome.reason })
         else {
-          metrics.importedRecords.inc({ outcome: verdict })
-          report[verdict][plurals[kind]] += 1
+          metrics.importedRecords.inc({ outcome })
+          report[outcome][plurals[kind]] += 1
         }
       }
       for (const refusal of refusals.sort(byLine)) onRefusal(refusal)

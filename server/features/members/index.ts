@@ -20,7 +20,7 @@ import {
   lockCallerForShare,
   lockedChannelForMember,
   lockedChannelForReader,
-} from '../access.ts'
+} from '../channels/access.ts'
 import { joinedAfter, memberCursor, toFittingPage } from '../cursors.ts'
 import { mergeCustom } from '../custom.ts'
 import { addMembers, lockKnownUsers, removeMember } from './change.ts'

@@ -3,7 +3,11 @@ import { messageNotFound, notAuthor } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { MessageRow } from '../../db/rows.ts'
-import { channelForMember, lockedChannelForApp, lockedChannelForMember } from '../access.ts'
+import {
+  channelForMember,
+  lockedChannelForApp,
+  lockedChannelForMember,
+} from '../channels/access.ts'
 
 type MessageRef = { channelId: string; messageId: string }
 /** A message, and the time at which it was read by the clock of the database. */

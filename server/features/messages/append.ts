@@ -2,7 +2,7 @@ import type { contract, Message } from '@parley/contract'
 import { v7 as uuidv7 } from 'uuid'
 import { causeOf, type WriteContext } from '../../core/context.ts'
 import type { LockedCounters } from '../../core/event-buffer.ts'
-import type { Outcome } from '../../core/operation.ts'
+import type { CommandOutcome } from '../../core/operation.ts'
 import { mergeCustom, withCustom } from '../custom.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { createBatchCounters } from './batch-counters.ts'
@@ -11,7 +11,7 @@ import { linksIn } from './links.ts'
 import { mentionsIn } from './mentions.ts'
 import type { SendFacts } from './send-facts.ts'
 
-export type SendOutcome = Outcome<typeof contract.messages.send>
+export type SendOutcome = CommandOutcome<typeof contract.messages.send>
 export type AppendMessage = (facts: SendFacts, channel: LockedCounters) => SendOutcome
 
 type AppendContext = Pick<

@@ -1,6 +1,6 @@
 import type { contract, Input, Message } from '@parley/contract'
 import type { Context } from '../../core/context.ts'
-import { channelForReader } from '../access.ts'
+import { channelForReader } from '../channels/access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { selectMessages } from './view.ts'
 

@@ -1,7 +1,7 @@
 import { contract } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
 import { implementEach } from '../../core/operation.ts'
-import { channelForReader } from '../access.ts'
+import { channelForReader } from '../channels/access.ts'
 import { findAllRepeated } from './repeated.ts'
 import { send } from './send.ts'
 

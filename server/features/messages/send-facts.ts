@@ -5,7 +5,7 @@ import type { Tx } from '../../db/client.ts'
 import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { constant } from '../../db/sql.ts'
-import { lockChannels } from '../access.ts'
+import { lockChannels } from '../channels/access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { findQuoted, selectQuotable } from './quotes.ts'
 

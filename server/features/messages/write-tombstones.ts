@@ -11,7 +11,7 @@ import type { Thread } from './batch-counters.ts'
  * Up to how many of its own events, of its quotes and of its reactions are written with the
  * tombstone of a message. Thousands take seconds, in which nobody could write to the channel: if
  * there are more, the cleanup does it (`text_removals`). Whoever reads events is shown them without
- * the text, and nobody is shown reactions to a tombstone.
+ * the text, and reactions to a tombstone are not shown.
  */
 export const MOST_ROWS = 100
 

@@ -3,7 +3,7 @@ import type { Context, WriteContext } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { channelFrozen, messageNotFound, notAuthor, notStreaming } from '../../core/refusals.ts'
 import { pipelined } from '../../db/pipelined.ts'
-import { channelForMember, isLargeChannelRow } from '../access.ts'
+import { channelForMember, isLargeChannelRow } from '../channels/access.ts'
 
 type AppendInput = Input<typeof contract.streams.append>
 

@@ -132,7 +132,7 @@ async function selectChannelIds(db: Tx, { appId, userId, first }: PartQuery) {
   return rows.map(({ id }) => id)
 }
 
-/** Whether something of this time is of the user, and not of somebody who had the id before. */
+/** Whether something of this time is of the user, and not of an earlier user with its id. */
 export const isTheirs = (db: Tx, { appId, userId, at }: ExportRef & { at: Fragment }) => db`(
   ${at} >= (
     select coalesce(u.reused_at, '-infinity')

@@ -68,7 +68,7 @@ export const exportParts: Part[] = [
         and msg.user_id collate "C" = ${userId}
         and msg.seq > ${afterSeq}
       order by msg.seq`,
-    // Tombstones from before the user are those of somebody else, who had the id and was erased.
+    // Tombstones from before the user are those of an earlier user with the id, who was erased.
     data: db`case
       when msg.deleted_at is null or msg.deleted_at >= (
         select u.created_at

@@ -5,7 +5,7 @@ import type { Context } from '../../core/context.ts'
 import { ApiError } from '../../core/errors.ts'
 import { type Implements, implement, implementWithoutTransaction } from '../../core/operation.ts'
 import { memberNotFound, workspaceNotFound } from '../../core/refusals.ts'
-import { lockCallerForShare } from '../access.ts'
+import { lockCallerForShare } from '../channels/access.ts'
 import {
   encodeCursor,
   joinedAfter,

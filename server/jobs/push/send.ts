@@ -21,7 +21,7 @@ type SendContext<T extends PushTask> = Remaking<T> & {
 }
 
 /** A push and its outcome. */
-type Sent<T extends PushTask> = PushOutcome & { event: PushEvent<T> }
+type SentPush<T extends PushTask> = PushOutcome & { event: PushEvent<T> }
 
 /**
  * Sends pushes, MAX_EVENTS_PER_CALL at a time. Those that the provider had trouble with are put
@@ -91,7 +91,7 @@ function jobsOf<T extends PushTask>(events: PushEvent<T>[], { only }: Pick<Remak
   return [...users].map(([job, userIds]) => only(job, userIds))
 }
 
-const pair = <T extends PushTask>(events: PushEvent<T>[], outcomes: PushOutcome[]): Sent<T>[] =>
+const pair = <T extends PushTask>(events: PushEvent<T>[], outcomes: PushOutcome[]): SentPush<T>[] =>
   outcomes.flatMap((outcome, index) => {
     const event = events[index]
     return event ? [{ ...outcome, event }] : []
@@ -107,7 +107,7 @@ type Refusal<T extends PushTask> = {
  * Counts pushes by outcome, logs and keeps refusals once for each workflow and reason, and returns
  * the pushes that the provider had trouble with.
  */
-async function settle<T extends PushTask>(sent: Sent<T>[], context: SendContext<T>) {
+async function settle<T extends PushTask>(sent: SentPush<T>[], context: SendContext<T>) {
   const { metrics, log, keepRefused } = context
   metrics.pushes.inc(
     { outcome: 'accepted' },

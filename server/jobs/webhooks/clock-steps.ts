@@ -9,7 +9,7 @@ export const LONGEST_TRANSACTION_SECONDS = 60
 const LARGEST_GAIN_SECONDS = 1
 
 /**
- * Returns a function that is told the time of the database with each poll, and when it was asked
+ * Returns a function to call at each poll, with the time of the database and when it was asked
  * for. It returns whether that clock was set forward just before: transactions that began earlier
  * may still be open, and the times of their events are further back than a pass would look.
  */

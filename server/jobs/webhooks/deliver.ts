@@ -116,10 +116,13 @@ function endTurn(health: Health) {
 const EXPIRED = failure('its event is not kept any more')
 
 /** What became of a request to a URL, which may not be the webhook's any more. */
-type Sent = { url: string; outcome: DeliveryOutcome }
+type UrlOutcome = { url: string; outcome: DeliveryOutcome }
 
 /** Returns undefined if the webhook is no longer leased by this process. */
-async function send(context: DeliverContext, delivery: SentAttempt): Promise<Sent | undefined> {
+async function send(
+  context: DeliverContext,
+  delivery: SentAttempt,
+): Promise<UrlOutcome | undefined> {
   const { db, request, signal, timings, log } = context
   const { lease, candidate } = delivery
   const [row] = await selectSendable(db, delivery)
@@ -189,7 +192,7 @@ type Delivered = { status: 'delivered'; pauseMs: 0 }
 async function recordFailure(
   { db, log, metrics }: DeliverContext,
   { lease, candidate, health }: DeliveryAttempt,
-  { url, outcome: { isGone, error } }: Sent,
+  { url, outcome: { isGone, error } }: UrlOutcome,
 ) {
   const facts = { app: lease.appId, webhookId: lease.id, error }
   if (!health.isFailing) log.warn(facts, 'webhook failing')

@@ -82,7 +82,7 @@ export function createNoteCounts({ silentMs, onMissed, onPeer }: NoteCountsOptio
         if (silence > QUIET_MS) senders.delete(nodeId)
         const isSilent = sender.isBeating && silence > silentMs
         if (!isSilent || sender.isReported) continue
-        // Its number stays: what it sends until it is heard again may be lost, too.
+        // Its number stays: what it sends until something of it arrives again may be lost, too.
         sender.isReported = true
         onMissed(performance.now() - sender.receivedAt, nodeId)
       }

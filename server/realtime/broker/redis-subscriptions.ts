@@ -111,7 +111,7 @@ export function createRedisSubscriptions(options: RedisSubscriptionsOptions) {
     if (isProbing || state !== 'listening' || !current || !('slots' in current.client)) return
     isProbing = true
     const askedAt = performance.now()
-    // Asks by unsubscribing from channels in the same slots that nobody subscribes to. Subscribing
+    // Asks by unsubscribing from channels in the same slots that no node subscribes to. Subscribing
     // again would grow the list that the client keeps of its subscriptions.
     const asked = tagOfEachServer(current.client, [...followed.keys()].map(channelOf))
     const answers = asked.map((tag) => current.client.sunsubscribe(`{${tag}}`))

@@ -4,9 +4,10 @@ type MainBroker = Broker & { isUp: () => boolean }
 
 /**
  * A broker with another one beside it, for the commands of clients without a WebSocket that reach
- * another node than that of their stream. All else that the main one cannot carry is told later, by
- * the log of events; these clients could not even subscribe. Which nodes the main one has lost, the
- * others may not know: so the spare one always listens, and an answer takes the way of its request.
+ * another node than that of their stream. All else that the main one cannot carry follows later,
+ * from the log of events; these clients could not even subscribe. Nodes may not know which others
+ * the main one has lost: so the spare one always listens, and an answer takes the way of its
+ * request.
  */
 export function withSpare<Main extends MainBroker>(main: Main, spare: Broker, nodeId: string) {
   /** Requests that came over the spare one, until they are answered. */

@@ -93,7 +93,7 @@ async function connect(connection: Connection, { id, request: { token } }: Comma
       ping: Math.max(1, Math.round(node.timings.pingMs / 1000)),
       pong: true,
       node: node.nodeId,
-      ...(connection.socket.session && { session: connection.socket.session }),
+      ...(connection.socket.sessionId && { session: connection.socket.sessionId }),
     },
   })
 }

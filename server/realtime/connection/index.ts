@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits, topics } from '@parley/contract'
-import type { Claims } from '../../core/tokens.ts'
+import type { Claims } from '../../core/signed-tokens.ts'
 import { Credit, Recoveries } from '../credit.ts'
 import type { RealtimeNode } from '../node.ts'
 import type { ClientCommand, Codec, Reply } from '../protocol/codec.ts'

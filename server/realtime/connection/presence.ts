@@ -1,4 +1,4 @@
-import { isLargeChannel } from '../../features/access.ts'
+import { isLargeChannel } from '../../features/channels/access.ts'
 import type { CommandOf, ReplyResults } from '../protocol/codec.ts'
 import { errors } from '../protocol/codes.ts'
 import type { Client } from '../subscriber-survey.ts'
@@ -12,7 +12,7 @@ export async function presence(connection: Connection, command: PresenceCommand)
   const { channel } = command.request
   const [grant] = await node.hub.authorise(connection, [channel])
   if (!grant) return connection.replyError(command, errors.permissionDenied)
-  // Nobody is shown the subscribers of a large channel, as everywhere else.
+  // The subscribers of a large channel are not shown, as everywhere else.
   if (isLargeChannel({ memberCount: grant.memberCount ?? 0 }))
     return connection.replyError(command, errors.notAvailable)
   const clients = await node.clientsOf(channel)

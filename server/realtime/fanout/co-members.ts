@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { type UserRef, userKey } from '../../core/user-ref.ts'
 import type { Db, Tx } from '../../db/client.ts'
-import { isLargeChannelRow } from '../../features/access.ts'
+import { isLargeChannelRow } from '../../features/channels/access.ts'
 import { coalesce } from '../coalesce.ts'
 import { onceAPause } from './once-a-pause.ts'
 import { type Connected, nodesOf } from './reach.ts'

@@ -73,7 +73,7 @@ export class PresenceTracker {
     return written
   }
 
-  /** The user's last socket here was closed. If they return within the grace, nobody notices. */
+  /** The user's last socket here was closed. Others do not notice a return within the grace. */
   userDisconnected(user: UserRef) {
     const known = this.#present.get(userKey(user))
     if (!known) return
@@ -196,7 +196,7 @@ export class PresenceTracker {
         isMore = removed.isMore
       }
     } catch (error) {
-      // Even so the node may have been removed, and then nobody else finds its users.
+      // Even so the node may have been removed, and then no other node finds its users.
       for (const user of users) this.#uncertain.set(userKey(user), user)
       throw error
     }

@@ -37,7 +37,7 @@ export class KnownPresence {
   #isComparing = false
   /** Users whose last change could not be sent. */
   readonly #lost = new Map<string, UserRef>()
-  /** Users whose last change may have reached nobody, with its time, the latest last. */
+  /** Users whose last change may not have reached other users, with its time, the latest last. */
   readonly #unsure = new Map<string, { user: UserRef; at: number }>()
   /** Users whose last change another node sends, unless its notes are lost; the latest last. */
   readonly #sentByOthers = new Map<string, { user: UserRef; at: number; announcer: string }>()

@@ -6,10 +6,10 @@ import { closings } from '../protocol/codes.ts'
 import { StreamSocket } from './stream-socket.ts'
 
 type SendArguments = Parameters<WebSocket['send']>
-type Stream = Pick<Socket, 'bytesRead' | 'removeAllListeners' | 'resume' | 'end'>
+type TcpSocket = Pick<Socket, 'bytesRead' | 'removeAllListeners' | 'resume' | 'end'>
 
 /** The receiver of a socket reads on while `_loop` is true. */
-type Reading = { _receiver: { _loop: boolean } | null }
+type WithReceiver = { _receiver: { _loop: boolean } | null }
 
 /**
  * A WebSocket that collects what its log line will say, and knows how much of a frame has arrived.
@@ -25,16 +25,16 @@ export class CountedSocket extends WebSocket {
   /** Called once the user is known. */
   onOwned = () => {}
   readonly openedAt = performance.now()
-  #stream: Stream | undefined
+  #tcp: TcpSocket | undefined
   /** How many bytes had been read when the last message ended. */
   #bytesAtEnd = 0
   /** The credit for pings and pongs, made with the first one: few clients send any. */
   #credit: Credit | undefined
 
   /** Sets the connection below the socket, which counts the bytes that are read. */
-  readsFrom(stream: Stream) {
-    this.#stream = stream
-    this.#bytesAtEnd = stream.bytesRead
+  readsFrom(tcp: TcpSocket) {
+    this.#tcp = tcp
+    this.#bytesAtEnd = tcp.bytesRead
   }
 
   /**
@@ -80,7 +80,7 @@ export class CountedSocket extends WebSocket {
   }
 
   get #bytesRead() {
-    return this.#stream?.bytesRead ?? 0
+    return this.#tcp?.bytesRead ?? 0
   }
 
   /** Pays for a ping or a pong. These are no commands, and `ws` accepts any number of them. */
@@ -97,9 +97,9 @@ export class CountedSocket extends WebSocket {
    * the connection ends on this side, which every client takes for the end.
    */
   #readNoMore() {
-    const { _receiver } = this as unknown as Reading // not in the types of `ws`
+    const { _receiver } = this as unknown as WithReceiver // not in the types of `ws`
     if (_receiver) _receiver._loop = false
-    this.#stream?.removeAllListeners('data').resume().end()
+    this.#tcp?.removeAllListeners('data').resume().end()
   }
 }
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { networkOf } from '../../core/addresses.ts'
 import { createLru } from '../../core/lru.ts'
-import type { Tokens } from '../../core/tokens.ts'
+import type { Tokens } from '../../core/signed-tokens.ts'
 import type { AcceptedNote, Broker, CommandsNote } from '../broker/index.ts'
 import { closings } from '../protocol/codes.ts'
 import type { StreamSocket } from './stream-socket.ts'
 
 /** Commands of a client without a WebSocket. Session and node are from its connect reply. */
 export type EmulationRequest = {
-  session: string
+  sessionId: string
   node: string
   /** Text, or bytes in base64. */
   data: string
@@ -41,7 +41,7 @@ type FrameHandler = { readonly isOpen: boolean; receive(frame: Buffer, isBinary:
 
 type EmulationOptions = {
   nodeId: string
-  tokens: Pick<Tokens, 'isSession'>
+  tokens: Pick<Tokens, 'isSessionId'>
   broker: Pick<Broker, 'send' | 'resend'>
   terminateLater: (socket: StreamSocket) => void
 }
@@ -74,10 +74,10 @@ export class Emulation {
 
   add(socket: StreamSocket, handler: FrameHandler) {
     this.#sockets.add(socket)
-    this.#connections.set(socket.session, { handler, socket })
+    this.#connections.set(socket.sessionId, { handler, socket })
     socket.once('close', () => {
       this.#sockets.delete(socket)
-      this.#connections.delete(socket.session)
+      this.#connections.delete(socket.sessionId)
     })
   }
 
@@ -92,24 +92,24 @@ export class Emulation {
 
   /** Passes commands that came from this address to their connection, here or on another node. */
   async receive(request: EmulationRequest, address: string): Promise<EmulationOutcome> {
-    const { session, node, data } = request
+    const { sessionId, node, data } = request
     const { nodeId, tokens, broker } = this.options
-    if (!tokens.isSession(session, node)) return 'unknown'
+    if (!tokens.isSessionId(sessionId, node)) return 'unknown'
     if (node === nodeId) {
       return this.#deliver(request) ? 'accepted' : 'unknown'
     }
-    if (this.#ended.get(session)) return 'unknown'
+    if (this.#ended.get(sessionId)) return 'unknown'
     const network = networkOf(address)
-    if (!this.#hasRoom(session, data, OF_SESSION)) return 'too many'
+    if (!this.#hasRoom(sessionId, data, OF_SESSION)) return 'too many'
     if (!this.#hasRoom(network, data, OF_NETWORK)) return 'too many'
     if (this.#waiting.size >= WAITING.requests) return 'busy'
     if (this.#characters + data.length > WAITING.characters) return 'busy'
     const sent = { kind: 'commands', node, id: randomUUID(), from: nodeId } as const
-    const note: CommandsNote = { ...sent, session, data, isBinary: request.isBinary }
-    const answer = this.#answerTo(note, { callers: [session, network], characters: data.length })
+    const note: CommandsNote = { ...sent, sessionId, data, isBinary: request.isBinary }
+    const answer = this.#answerTo(note, { callers: [sessionId, network], characters: data.length })
     broker.send(note)
     if (await answer) return 'accepted'
-    this.#ended.set(session, true)
+    this.#ended.set(sessionId, true)
     return 'unknown'
   }
 
@@ -128,8 +128,8 @@ export class Emulation {
     if (node === this.options.nodeId) this.#waiting.get(id)?.settle(isKnown)
   }
 
-  #deliver({ session, data, isBinary }: EmulationRequest) {
-    const { handler, socket } = this.#connections.get(session) ?? {}
+  #deliver({ sessionId, data, isBinary }: EmulationRequest) {
+    const { handler, socket } = this.#connections.get(sessionId) ?? {}
     if (!socket || !handler?.isOpen) return false
     const frame = Buffer.from(data, isBinary ? 'base64' : 'utf8')
     socket.received(frame)

@@ -36,7 +36,7 @@ export function observeSocket(
     address: copyOf(address),
     requestId: copyOf(requestId),
   }
-  const { socket: stream } = request
+  const { socket: tcp } = request
   const { transport } = socket
   metrics.sockets.inc({ transport })
   socket.on('close', (received: number) => {
@@ -55,8 +55,8 @@ export function observeSocket(
       seconds: Math.round((performance.now() - socket.openedAt) / 1_000),
       framesIn: socket.framesReceived,
       framesOut: socket.framesSent,
-      bytesIn: stream.bytesRead,
-      bytesOut: stream.bytesWritten,
+      bytesIn: tcp.bytesRead,
+      bytesOut: tcp.bytesWritten,
       ...facts,
     })
   })

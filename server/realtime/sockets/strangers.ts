@@ -20,17 +20,17 @@ export class Strangers {
   readonly #bytes = new Map<Socket, number>()
   #total = 0
 
-  add(socket: Socket, stream: EventEmitter) {
+  add(socket: Socket, incoming: EventEmitter) {
     const onData = ({ length }: Buffer) => this.#count(socket, length)
     // Its listeners are removed as well: a socket lives on long after it has a user.
     const forget = () => {
-      stream.off('data', onData)
+      incoming.off('data', onData)
       socket.off('close', forget)
       socket.onOwned = ignore
       this.#forget(socket)
     }
     this.#bytes.set(socket, 0)
-    stream.on('data', onData)
+    incoming.on('data', onData)
     socket.onOwned = forget
     socket.on('close', forget)
     this.#count(socket, SOCKET_BYTES)

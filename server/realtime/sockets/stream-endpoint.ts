@@ -110,8 +110,8 @@ function openStream(
   response.writeHead(200, reply.getHeaders() as Record<string, string>) // ours are strings
   response.flushHeaders()
   if (codec === eventStream) response.write(':\n\n')
-  const session = node.tokens.newSession(node.nodeId)
-  const socket = new StreamSocket({ response, codec, transport, session })
+  const sessionId = node.tokens.newSessionId(node.nodeId)
+  const socket = new StreamSocket({ response, codec, transport, sessionId })
   observeSocket(socket, request.raw, {
     metrics,
     onEnd: (facts) => request.server.log.info(facts, 'socket closed'),
@@ -167,10 +167,12 @@ function emulationOf(request: FastifyRequest): EmulationRequest {
   try {
     if (request.headers['content-type'] !== PROTOBUF) {
       if (hasMoreValues(body, MOST_VALUES)) throw new Error('expected few values')
-      return { ...TextRequest.parse(JSON.parse(body.toString())), isBinary: false }
+      const { session, ...rest } = TextRequest.parse(JSON.parse(body.toString()))
+      return { ...rest, sessionId: session, isBinary: false }
     }
-    const { data, ...rest } = BinaryRequest.parse(decodeEmulation(body, MOST_VALUES))
-    return { ...rest, data: Buffer.from(data).toString('base64'), isBinary: true }
+    const { session, node, data } = BinaryRequest.parse(decodeEmulation(body, MOST_VALUES))
+    const text = Buffer.from(data).toString('base64')
+    return { sessionId: session, node, data: text, isBinary: true }
   } catch {
     throw new ApiError('VALIDATION_ERROR', 'body: expected session, node and data')
   }

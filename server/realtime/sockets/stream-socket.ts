@@ -11,7 +11,7 @@ type StreamSocketOptions = {
   response: ServerResponse
   codec: Codec
   transport: TransportName
-  session: string
+  sessionId: string
 }
 
 /**
@@ -19,7 +19,7 @@ type StreamSocketOptions = {
  * end, and sends its commands in requests of their own.
  */
 export class StreamSocket extends EventEmitter implements Transport {
-  readonly session: string
+  readonly sessionId: string
   readonly transport: TransportName
   readonly openedAt = performance.now()
   framesSent = 0
@@ -32,12 +32,12 @@ export class StreamSocket extends EventEmitter implements Transport {
   readonly #codec: Codec
   readonly #unwritten = new Set<() => void>()
 
-  constructor({ response, codec, transport, session }: StreamSocketOptions) {
+  constructor({ response, codec, transport, sessionId }: StreamSocketOptions) {
     super()
     this.#response = response
     this.#codec = codec
     this.transport = transport
-    this.session = session
+    this.sessionId = sessionId
     response.on('error', () => {})
     response.once('close', () => {
       for (const written of [...this.#unwritten]) written()

@@ -4,7 +4,7 @@ export interface Transport {
    * The id with which clients without a WebSocket send commands. Whoever has it acts as the
    * connection.
    */
-  readonly session?: string
+  readonly sessionId?: string
   /** The bytes that were sent and are not written yet. */
   readonly bufferedAmount: number
   /** Calls `written` once the frame is written, or cannot be. */

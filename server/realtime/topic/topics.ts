@@ -13,7 +13,7 @@ export type TopicsOptions = {
   metrics: Pick<Metrics, 'deliveries' | 'eventMemory' | 'topicsEvicted'>
   /** How many bytes of events the topics of this node may keep. */
   eventMemoryBytes: number
-  /** Is told which topics exist here. */
+  /** Follows the topics that exist here. */
   interest: Interest
   /** Called when a user's own topic has ended with publications that nobody can deliver. */
   onReset: (user: UserRef) => void

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Envelope, TopicInput } from '@parley/contract'
 import { ApiError } from '../../core/errors.ts'
-import type { Claims } from '../../core/tokens.ts'
+import type { Claims } from '../../core/signed-tokens.ts'
 import type { Recoveries } from '../credit.ts'
 import type { RealtimeNode } from '../node.ts'
 import { type Closing, closings } from '../protocol/codes.ts'

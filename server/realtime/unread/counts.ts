@@ -12,14 +12,14 @@ export type UnreadCount = UserRef & VersionedCount & { channelId: string }
 export type ConnectedCount = UnreadCount & { nodeId: string }
 
 /** `nodeId`: null means all nodes. */
-type Counted = { nodeId: string | null; channelIds: string[] }
+type CountedChannels = { nodeId: string | null; channelIds: string[] }
 
 /**
  * The counts of these channels' members who are connected, to any node or to the given one. Members
  * are found by the channel; or by the connections, if the channel is large and has more members
  * than its app has connected users. So a message costs no more than those users.
  */
-export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: Counted) {
+export function selectCountsOfChannels(db: Tx, { nodeId, channelIds }: CountedChannels) {
   return db<ConnectedCount[]>`
     select
       m.node_id, m.app_id, m.user_id, m.channel_id,

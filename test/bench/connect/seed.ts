@@ -1,6 +1,6 @@
 import { createApi } from '@parley/client/api'
 import { topics } from '@parley/contract'
-import { createTokens } from '@parley/server/core/tokens'
+import { createTokens } from '@parley/server/core/signed-tokens'
 import { watchDatabase } from '../http/database.ts'
 import { ADMIN_KEY, JWT_SECRET } from '../server.ts'
 import type { Client } from './clients.ts'

@@ -135,7 +135,7 @@ test('an event for one user reaches those of their subscriptions that are there 
   expect([...(hub.topics.get(chat)?.subscriptions.of('ana') ?? [])]).toHaveLength(2)
 })
 
-test('ephemeral events that precede the answer to a subscribe are delivered after', async () => {
+test('ephemeral events that precede the answer to a subscribe are delivered after it', async () => {
   const { memory, hub } = await openHub()
   const listener = new Listener()
   const answer = memory.hold()

@@ -72,7 +72,7 @@ test("a gap that ends a user's own topic is reported", async () => {
   expect([changes, listener.ended]).toEqual([['ana reset'], ['insufficient state']])
 })
 
-test('a topic that is removed twice leaves the one that has its name now', async () => {
+test('removing a topic twice does not remove the newer one of its name', async () => {
   const { hub, memory } = await openHub()
   const listener = new Listener()
   await listener.join(hub, chat)
@@ -167,7 +167,7 @@ test('the deletion of a channel is the last event of every subscription', async 
   }
 })
 
-test("after channel.removed the channel's topic reads the leaving at once", async () => {
+test("after channel.removed the channel's topic reads its own last event at once", async () => {
   const { hub, memory, changes } = await openHub()
   const ana = new Listener('ana')
   for (const topic of [own, chat]) await ana.join(hub, topic)

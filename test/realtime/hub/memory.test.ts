@@ -105,7 +105,7 @@ test('the events of a topic that is gone are not counted', async () => {
   expect(await eventBytes()).toBe(before / 2)
 })
 
-test('an event that became a tombstone counts as what is left of it', async () => {
+test('an event that became a tombstone counts with the size of the tombstone', async () => {
   const { hub, memory } = await openHub()
   await new Listener('ana').join(hub, topicOf('ana'))
   const deletedAt = new Date(0).toISOString()

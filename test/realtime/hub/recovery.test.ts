@@ -188,7 +188,7 @@ test('a subscribe that the database fails leaves nothing behind and can be repea
   expect(listener.received).toEqual([1])
 })
 
-test("only channels of one's own app and one's own user topic are within reach", async () => {
+test('a user can subscribe only to channels of their app and to their own topic', async () => {
   const { hub } = await openHub()
   const listener = new Listener()
   const topics = [

@@ -174,7 +174,7 @@ test('a refused subscribe does not remove the topic that another one waits for',
   expect(ana.received).toEqual([1])
 })
 
-test('a topic that nobody has subscribed to for half a minute is let go of', async () => {
+test('a topic without subscribers for half a minute is freed', async () => {
   stopTimers()
   const { hub } = await openHub()
   const { subscription } = await new Listener().join(hub, chat)

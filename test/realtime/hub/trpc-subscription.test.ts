@@ -116,7 +116,7 @@ test('an ephemeral event after a recovery has the offset of the last durable one
   expect(received.map(({ value }) => value.offset)).toEqual([1, 2, 2])
 })
 
-test('a subscription that waits is known to be of no use once its client has left', async () => {
+test('a waiting subscription is known to be void once its client has left', async () => {
   const left = new AbortController()
   const { memory, items } = await open({ signal: left.signal })
   const answer = memory.hold()

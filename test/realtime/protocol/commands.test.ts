@@ -158,7 +158,7 @@ describe('topics and commands', () => {
     expect((await away.ask({ id: 5, presence: { channel: userTopic(eva) } })).error.code).toBe(103)
   })
 
-  test('presence has who subscribes later, and not who left, after a moment', async () => {
+  test('presence shows later subscribers, and none that left, after a moment', async () => {
     const channelId = await createGroup()
     const channel = channelTopic(channelId)
     const [raw, other] = [await connected(), await connected()]

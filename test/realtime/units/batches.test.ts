@@ -16,7 +16,7 @@ test('calls of a failed batch get their own results, except the one that caused 
   expect(settled).toMatchObject([{ value: 2 }, { status: 'rejected' }, { value: 6 }])
 })
 
-test('calls are collected after a batch of several, however fast the answers are', async () => {
+test('after a batch of several, calls wait for more even if answers are fast', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate'] })
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []
@@ -93,7 +93,7 @@ test('a full batch that waits does not wait for more', async () => {
 
 const timeout = () => Object.assign(new Error('cancelled'), { code: '57014' })
 
-test('a batch that takes too long costs only the call that caused it its result', async () => {
+test('a batch that takes too long fails only the call that caused it', async () => {
   const sizes: number[] = []
   const items = Array.from({ length: 16 }, (_, index) => index)
   const double = coalesce<number, number>(

@@ -141,7 +141,7 @@ test('history since a position needs no epoch, and refuses another one', async (
   expect(await ask({ id: 3, history: since('two') })).toMatchObject({ error: { code: 112 } })
 })
 
-test('a command that the node is too busy for is answered with that', async () => {
+test('a command that the node is too busy for is answered as such', async () => {
   const { connect, ask, node, closed } = await openConnection()
   await connect()
   node.admit = () => Promise.reject(new AdmissionError('busy'))
@@ -149,7 +149,7 @@ test('a command that the node is too busy for is answered with that', async () =
   expect([refused.error.code, closed]).toEqual([111, []])
 })
 
-test('a token has a second at least, and its user loads counts with their own topic', async () => {
+test('a token lasts a second at least; subscribing to the own topic loads counts', async () => {
   const { connect, ask, node, messages } = await openConnection()
   const claims = { ...ana, isAdmin: false, generation: 0, expiresAt: Date.now() / 1_000 + 0.2 }
   node.tokens.verify = async () => claims

@@ -32,7 +32,7 @@ const deliveryOf = (bytes: number) => {
   })
 }
 
-test('a subscribe that waits is known to be of no use once its socket is closed', async () => {
+test('a waiting subscribe is known to be void once its socket is closed', async () => {
   const { memory, connection, send, connect } = await openConnection()
   await connect()
   const answer = memory.hold()
@@ -228,7 +228,7 @@ test('consecutive subscribes are handled together, other commands one by one', a
   ])
 })
 
-test('sends that are refused for their number get no reply', async () => {
+test('sends that are refused because they are too many get no reply', async () => {
   const { connect, send, messages, closed } = await openConnection()
   await connect()
   await send(...Array.from({ length: 3_000 }, () => ({ send: {} })))

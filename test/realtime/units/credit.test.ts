@@ -47,7 +47,7 @@ test('a socket that used up its recoveries has some again after the time of a bu
   expect(recoveries.isUsedUp).toBe(false)
 })
 
-test('asking again whether a socket may recover earns it nothing', () => {
+test('asking whether a socket may recover gives it no credit', () => {
   const { recoveries, burstMs } = usedUpRecoveries()
   vi.advanceTimersByTime(burstMs / 2)
   const asked = Array.from({ length: 5 }, () => recoveries.isUsedUp)

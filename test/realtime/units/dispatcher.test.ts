@@ -57,7 +57,7 @@ test('a stop of typing passes through a node that may have missed the start', as
   expect(sent).toHaveLength(2)
 })
 
-test('an event for one user reaches nobody else, here or from another node', async () => {
+test('an event for one user reaches no other user, here or from another node', async () => {
   const { dispatcher, hub } = await openDispatcher()
   const [anas, bens] = [new Listener(), new Listener('ben')]
   for (const each of [anas, bens]) await each.join(hub, chat)

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { createTokens } from '@parley/server/core/tokens'
+import { createTokens } from '@parley/server/core/signed-tokens'
 import type { NodeNote } from '@parley/server/realtime/broker/index'
 import { Emulation } from '@parley/server/realtime/sockets/emulation'
 import type { StreamSocket } from '@parley/server/realtime/sockets/stream-socket'
@@ -20,10 +20,10 @@ async function createNode(nodeId: string) {
     broker: { send: (note) => void sent.push(note), resend: (note) => void resent.push(note) },
     terminateLater: (socket) => void ended.push(socket),
   })
-  const session = tokens.newSession(nodeId)
+  const sessionId = tokens.newSessionId(nodeId)
   // These are only the parts of one that are used.
   const socket = Object.assign(new EventEmitter(), {
-    session,
+    sessionId,
     framesReceived: 0,
     received() {
       this.framesReceived += 1
@@ -32,7 +32,7 @@ async function createNode(nodeId: string) {
   }) as unknown as StreamSocket
   const receiver = { isOpen: true, receive: (frame: Buffer) => void received.push(String(frame)) }
   emulation.add(socket, receiver)
-  const request = (data = '{}') => ({ session, node: nodeId, data, isBinary: false })
+  const request = (data = '{}') => ({ sessionId, node: nodeId, data, isBinary: false })
   return { emulation, sent, resent, received, ended, socket, receiver, request }
 }
 const ADDRESS = '192.0.2.1'
@@ -41,33 +41,35 @@ const commandsIn = (sent: NodeNote[]) =>
 
 test('requests of forged sessions are not passed to other nodes', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
-  const { session, ...rest } = there.request()
-  const made = `${session.slice(0, -1)}${session.endsWith('A') ? 'Q' : 'A'}`
+  const { sessionId, ...rest } = there.request()
+  const made = `${sessionId.slice(0, -1)}${sessionId.endsWith('A') ? 'Q' : 'A'}`
   expect(
     await here.emulation.receive(
-      { ...rest, session: `${'x'.repeat(32)}${session.slice(32)}` },
+      { ...rest, sessionId: `${'x'.repeat(32)}${sessionId.slice(32)}` },
       ADDRESS,
     ),
   ).toBe('unknown')
-  expect(await here.emulation.receive({ ...rest, session: made.replace(/^./, '-') }, ADDRESS)).toBe(
+  expect(
+    await here.emulation.receive({ ...rest, sessionId: made.replace(/^./, '-') }, ADDRESS),
+  ).toBe('unknown')
+  expect(await here.emulation.receive({ ...rest, sessionId, node: 'third' }, ADDRESS)).toBe(
     'unknown',
   )
-  expect(await here.emulation.receive({ ...rest, session, node: 'third' }, ADDRESS)).toBe('unknown')
   expect(here.sent).toEqual([])
 })
 
 test('other spellings of the id of a session are refused', async () => {
   const [here, there] = [await createNode('here'), await createNode('there')]
-  const { session, ...rest } = there.request()
+  const { sessionId, ...rest } = there.request()
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   // The last digit says four bits: the three that follow it stand for the same bytes.
-  const last = digits.indexOf(session.slice(-1))
-  const others = [1, 2, 3].map((step) => `${session.slice(0, -1)}${digits[last + step]}`)
+  const last = digits.indexOf(sessionId.slice(-1))
+  const others = [1, 2, 3].map((step) => `${sessionId.slice(0, -1)}${digits[last + step]}`)
   for (const each of others) {
     expect(Buffer.from(each.slice(33), 'base64url')).toEqual(
-      Buffer.from(session.slice(33), 'base64url'),
+      Buffer.from(sessionId.slice(33), 'base64url'),
     )
-    expect(await here.emulation.receive({ ...rest, session: each }, ADDRESS)).toBe('unknown')
+    expect(await here.emulation.receive({ ...rest, sessionId: each }, ADDRESS)).toBe('unknown')
   }
   expect(here.sent).toEqual([])
 })
@@ -124,8 +126,8 @@ test('the requests that wait for all other nodes together are bounded', async ()
   const here = await createNode('here')
   const tokens = await createTokens([SECRET])
   const receive = (address: string) => {
-    const session = tokens.newSession('there')
-    return here.emulation.receive({ session, node: 'there', data: '', isBinary: false }, address)
+    const sessionId = tokens.newSessionId('there')
+    return here.emulation.receive({ sessionId, node: 'there', data: '', isBinary: false }, address)
   }
   const waiting = Array.from({ length: 5_000 }, (_, index) => receive(`192.0.2.${index % 4}`))
   expect(await receive('192.0.2.3')).toBe('too many')
@@ -153,13 +155,13 @@ test('bytes on their way to another node are bounded, by session and in all', as
   expect(here.sent).toHaveLength(10)
 })
 
-test('a network fills a quarter of the way to others, with any number of sessions', async () => {
+test('a network takes a quarter of the way to other nodes, in any number of sessions', async () => {
   const here = await createNode('here')
   const half = 'x'.repeat(512 * 1024)
   const tokens = await createTokens([SECRET])
   const receive = (address: string) => {
-    const session = tokens.newSession('dead')
-    return here.emulation.receive({ session, node: 'dead', data: half, isBinary: false }, address)
+    const sessionId = tokens.newSessionId('dead')
+    return here.emulation.receive({ sessionId, node: 'dead', data: half, isBinary: false }, address)
   }
   void receive('2001:db8:1:1::1')
   void receive('2001:db8:1:1::2')

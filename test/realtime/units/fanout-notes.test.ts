@@ -65,7 +65,7 @@ test('changes that come at once share notes, and each user gets their own', () =
     )
 })
 
-test('notes have a bound, however different the changes of their users are', () => {
+test('notes stay within a size, however different the changes of their users are', () => {
   const users = Array.from({ length: 2_000 }, (_, number) => number + 1)
   const all = upTo(11).map((place) => ({
     fanout: fanoutOf(`${place}`, announcerOf('node', place)).fanout,
@@ -82,7 +82,7 @@ test('notes have a bound, however different the changes of their users are', () 
   for (const note of notes) expect(JSON.stringify(note).length).toBeLessThan(10_000)
 })
 
-test('large changes share notes of a bound, and those that are larger come alone', () => {
+test('large changes share notes up to a size, and larger ones come alone', () => {
   const users = [{ nodeId: 'other', appId, userId: 'ana' }]
   const all = upTo(60).map((number) => ({
     fanout: fanoutOf('x'.repeat(number === 7 ? 90_000 : 6_000), announcerOf('node', number)).fanout,

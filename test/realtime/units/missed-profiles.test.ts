@@ -43,7 +43,7 @@ test('a profile found while a note of it arrives is not sent after the newer one
   expect(names).toEqual([])
 })
 
-test('a change that was sent before a gap keeps no later one from being found', async () => {
+test('a change that was sent before a gap does not hide a later one', async () => {
   const { profiles, names } = openProfiles(async () => stored)
   profiles.record(renamed)
   profiles.missed(0)
@@ -51,7 +51,7 @@ test('a change that was sent before a gap keeps no later one from being found', 
   expect(names).toEqual(['Old'])
 })
 
-test('a change that was sent during a search keeps no later one from being found', async () => {
+test('a change that was sent during a search does not hide a later one', async () => {
   let isFirst = true
   const { profiles, names } = openProfiles(async () => {
     if (isFirst) profiles.record(renamed)

@@ -20,7 +20,7 @@ function openCounts() {
   return { ...counts, missed, met }
 }
 
-test('a number that was left out shows lost notes, since the last that arrived', () => {
+test('a missing number shows that notes were lost since the last that arrived', () => {
   const { received, missed } = openCounts()
   received('ana', 7, true)
   received('ben', 1, true)
@@ -36,7 +36,7 @@ test('a number that was left out shows lost notes, since the last that arrived',
   expect(missed).toEqual([30])
 })
 
-test('a node that comes later has lost its first notes if they did not arrive', () => {
+test('the first notes of a new node count as lost if they did not arrive', () => {
   const { received, restarted, missed } = openCounts()
   pass(SILENT_MS + 1)
   received('ana', 1, false)
@@ -92,7 +92,7 @@ test('a node that always sends notes is missed after a new connection listens', 
   expect(missed).toEqual([SILENT_MS + 1])
 })
 
-test('a node of which a connection heard no beat for a minute may be one that never does', () => {
+test('a node without beats for a minute may be one that never sends any', () => {
   const { received, restarted, check, missed } = openCounts()
   received('ana', 1, true)
   pass(60_001)
@@ -128,7 +128,7 @@ test('a payload for few nodes does not hide that one for all was lost before it'
   expect(missed).toEqual([10])
 })
 
-test('what a node sent while it was silent is missed since the silence began', () => {
+test('notes that were lost in a silence are missed since the silence began', () => {
   const { received, receivedUnnumbered, check, restarted, missed } = openCounts()
   for (const nodeId of ['ana', 'ben', 'dan']) received(nodeId, 1, true)
   pass(SILENT_MS + 1)

@@ -42,7 +42,7 @@ async function openPresence(answers: ((() => unknown) | undefined)[] = []) {
   return { clock, tracker, sessions, session, connect, leave, writes: () => writes }
 }
 
-test('a visit within the grace does not make the next one shorter', async () => {
+test('a short return within the grace does not shorten the next grace', async () => {
   const { clock, connect, leave, writes } = await openPresence()
   leave()
   await clock.forward(GRACE_MS - 1_000)
@@ -73,7 +73,7 @@ test('a return that was refused starts the whole grace again', async () => {
   expect([writes(), clock.timers()]).toEqual([1, 1])
 })
 
-test('a node that stops leaves those who just left to the others', async () => {
+test('a node that stops leaves announcing who just left to the others', async () => {
   const { clock, tracker, leave, writes } = await openPresence()
   leave()
   await tracker.stop()

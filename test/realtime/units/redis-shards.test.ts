@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 /** A cluster in which each slot has a server of its own. */
 const slots = Array.from({ length: 16_384 }, (_, slot) => [`server ${slot}`])
 
-test('channels with braces belong to the server of what is between them', () => {
+test('channels with braces belong to the server of the text between them', () => {
   const tags = (...channels: string[]) => tagOfEachServer({ slots }, channels)
   // These values are from the specification of Redis Cluster.
   expect(tags('{user1000}.following', 'user1000', '{user1000}.followers')).toEqual(['user1000'])

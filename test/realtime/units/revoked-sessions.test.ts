@@ -46,7 +46,7 @@ test('a session that begins while revocations are looked up stays open', async (
   expect(closed).toHaveLength(2)
 })
 
-test('a revocation that a node is told of late closes no newer session', async () => {
+test('a note of a revocation that arrives late closes no newer session', async () => {
   const { dispatcher, closed } = await openDispatcher()
   dispatcher.receive({ kind: 'revoked', revoked: { ...ana, generation: 0 } })
   expect(closed).toEqual([])

@@ -28,15 +28,12 @@ test('work that takes longer than its interval is never done twice at once', asy
 test.each([
   ['with others', oneAtATime],
   ['in turn', inTurn],
-])(
-  'work that is done %s and has failed is done again when it is asked for',
-  async (_, schedule) => {
-    let runs = 0
-    const run = schedule(async () => {
-      runs += 1
-      throw new Error('away')
-    })
-    for (const _ of ['first', 'second']) await expect(run()).rejects.toThrow('away')
-    expect(runs).toBe(2)
-  },
-)
+])('work run %s that has failed is run again when it is asked for', async (_, schedule) => {
+  let runs = 0
+  const run = schedule(async () => {
+    runs += 1
+    throw new Error('away')
+  })
+  for (const _ of ['first', 'second']) await expect(run()).rejects.toThrow('away')
+  expect(runs).toBe(2)
+})

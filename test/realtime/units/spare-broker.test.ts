@@ -22,10 +22,10 @@ function scriptedBroker() {
 }
 
 const commandsFor = (node: string, id: string): CommandsNote => ({
-  ...{ kind: 'commands', id, from: 'here', node, session: 's', data: '{}', isBinary: false },
+  ...{ kind: 'commands', id, from: 'here', node, sessionId: 's', data: '{}', isBinary: false },
 })
 
-test('commands take the other way while Redis is away, and answers that of theirs', async () => {
+test('commands go by PostgreSQL while Redis is away, and answers go the same way', async () => {
   const [main, spare] = [scriptedBroker(), scriptedBroker()]
   let isUp = true
   const both = withSpare({ ...main.broker, isUp: () => isUp }, spare.broker, 'here')

@@ -64,7 +64,7 @@ test('streams share the budget with WebSockets, until their user is known', () =
     const destroy = vi.fn()
     const response = Object.assign(new EventEmitter(), { destroy })
     // These are only the parts that a stream uses before its user is known.
-    const options = { response: response as never, codec: jsonLines, session: '' }
+    const options = { response: response as never, codec: jsonLines, sessionId: '' }
     const socket = new StreamSocket({ ...options, transport: 'http_stream' })
     strangers.add(socket, socket)
     return { socket, destroy }

@@ -13,7 +13,7 @@ test('a client that left while its request was let in gets no session', async ()
   const app = Fastify()
   onTestFinished(() => app.close())
   const add = vi.fn()
-  const node = { nodeId: 'n', tokens: { newSession: () => 's' }, emulation: { add } }
+  const node = { nodeId: 'n', tokens: { newSessionId: () => 's' }, emulation: { add } }
   const leave = vi.fn(async (_: unknown, { raw }: { raw: ServerResponse }) => {
     const left = once(raw, 'close')
     raw.socket?.destroy()
@@ -38,7 +38,7 @@ test('a client that left while its request was let in gets no session', async ()
 
 test('a stream that ends frees the memory of frames it has not written', () => {
   const response = Object.assign(new EventEmitter(), { write: () => true, destroyed: false })
-  const options = { codec: json, transport: 'sse' as const, session: 's' }
+  const options = { codec: json, transport: 'sse' as const, sessionId: 's' }
   const socket = new StreamSocket({ response: response as unknown as ServerResponse, ...options })
   const written: string[] = []
   for (const text of ['one', 'two']) socket.send(Buffer.from(text), {}, () => written.push(text))

@@ -72,7 +72,7 @@ async function lookAtLeft(ofApps: string[], work: () => Promise<number>) {
   return stores
 }
 
-test('one look stores many left streams of an app if few apps have any', async () => {
+test('one pass stores many abandoned streams of an app if few apps have any', async () => {
   expect(await lookAtLeft(Array(12).fill('busy'), async () => 0)).toBe(12)
 })
 

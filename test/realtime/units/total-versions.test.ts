@@ -41,7 +41,7 @@ test('a total has the version of the newest count in it', async () => {
   expect(versions).toEqual([12, 12, 13, 15])
 })
 
-test('a count that is not taken does not change the version', async () => {
+test('a count that is not applied does not change the version', async () => {
   const { notifier, news, versions } = await toldBen()
   notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0, snapshot: 99 })
   expect((await news()).at(-1)).toBe('ben total 3')

@@ -83,7 +83,7 @@ test('a turn of the event loop takes one large message of many tRPC sockets', as
   expect(Math.max(...ofTurns)).toBe(1)
 })
 
-test('frames of tRPC sockets whose tokens are verified at once are looked at in turn', async () => {
+test('frames of tRPC sockets whose tokens are verified at once are handled in turn', async () => {
   const { closed, open, holdVerification } = await createSockets()
   const verify = holdVerification()
   // Each has more objects than the credit of a socket allows.

@@ -4,7 +4,7 @@ import { openNotifier, PAUSE_MS, row, user } from './unread-fixture.ts'
 
 /** This node does not read again the counts that it knows. */
 
-test('a client that loads its counts late may lack those that were sent meanwhile', async () => {
+test('a count is sent again to a client that was loading when it was sent', async () => {
   const { notifier, news } = openNotifier(row('ben', 'one', 1))
   await pass(PAUSE_MS)
   const count = async (offset: number) => {
@@ -41,7 +41,7 @@ test('counts of users who have left this node are not read or sent', async () =>
   expect([await news(), database.statements]).toEqual([[], 0])
 })
 
-test('counts are loaded once the node hears of what changes them', async () => {
+test('counts are loaded once the node receives the notes of what changes them', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 1, 1))
   let settle = () => {}
   database.settled = new Promise((resolve) => {

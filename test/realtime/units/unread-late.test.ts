@@ -12,7 +12,7 @@ import {
 test.each([
   ['took too long', timeout],
   ['were cut short by a full pool', cutShort],
-])('a user whose counts %s is sent no total of only the known ones', async (_, error) => {
+])('a user whose counts %s is not sent a total of a part of them', async (_, error) => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 0, 2), row('ben', 'two', 5))
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw error()
@@ -77,7 +77,7 @@ test('a count that took long is sent to a user whose counts were loaded meanwhil
 test.each([
   [['user 3'], 15],
   [['user 3', 'user 150'], 22],
-])('the counts of %j, which take too long, keep back nothing of others', async (slow, seconds) => {
+])('counts of %j that take too long do not delay those of others', async (slow, seconds) => {
   const names = namesOf(190)
   const { notifier, database, news, problems } = openCrowd(names)
   database.rows.push(row('ana', 'two', 1), row('ben', 'two', 1))

@@ -74,7 +74,7 @@ test.each([
   expect(Math.max(...searched)).toBeLessThan(20 + (performance.now() - began) / 1_000)
 })
 
-test('users whose counts are slow, however many, keep back no count of another', async () => {
+test('any number of users whose counts are slow do not delay counts of others', async () => {
   const { notifier, database, news, users } = openSlow(1_900)
   database.rows.push(row('ben', 'one', 3, 9))
   database.onStatement = () => {}

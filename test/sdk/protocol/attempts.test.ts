@@ -120,7 +120,7 @@ test('a listener that disconnects as soon as the client is connected leaves no t
   expect([status(), clock.timers()]).toEqual(['offline', 0])
 })
 
-test('while the token provider is backed off nothing is attempted', async () => {
+test('no connection is attempted while the token provider is backed off', async () => {
   const { connection, opened, provider, clock } = connectionToTest()
   let asked = 0
   provider.token = async () => {
@@ -217,7 +217,7 @@ test('a catch-up that ends after its connection makes nothing live', async () =>
   expect([status(), live]).toEqual(['offline', []])
 })
 
-test('a live client says why not everything that it missed could be fetched', async () => {
+test('a live client says why some of what it missed could not be fetched', async () => {
   const { connection, opened, provider } = connectionToTest()
   const refusal = new ChatError('not yours', { code: 'FORBIDDEN', status: 403 })
   provider.catchUp = () => Promise.reject(refusal)

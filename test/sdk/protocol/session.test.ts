@@ -117,7 +117,7 @@ test('a ping is answered, if the server wants that, and a missed one ends the so
   expect(second.frames).toHaveLength(1)
 })
 
-test('a server that announces pings and never says anything is given up', async () => {
+test('a server that announces pings and never sends anything is given up', async () => {
   const { opened, status, clock } = connectionToTest()
   const socket = await opened()
   await socket.accept({ ping: 25 })

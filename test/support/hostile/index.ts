@@ -69,14 +69,14 @@ export async function withstands(world: World, { id, op, request, fixture }: Tri
 const inPath = ({ path }: Operation, args: Record<string, unknown>) =>
   Object.fromEntries(pathParameters(path).map((name) => [name, toText(args[name])]))
 
-type Sent = {
+type HostileCall = {
   id: string
   op: Operation
   args: Record<string, unknown>
   headers: Record<string, string>
 }
 
-function viaRest(url: string, { op, args, headers }: Sent) {
+function viaRest(url: string, { op, args, headers }: HostileCall) {
   const rest = Object.fromEntries(
     Object.entries(args).filter(([name]) => !pathParameters(op.path).includes(name)),
   )
@@ -99,7 +99,7 @@ function viaRest(url: string, { op, args, headers }: Sent) {
 }
 
 /** The answer as REST would give it. */
-async function viaTrpc(url: string, { id, op, args, headers }: Sent): Promise<Answer> {
+async function viaTrpc(url: string, { id, op, args, headers }: HostileCall): Promise<Answer> {
   const input = JSON.stringify(args)
   const answer = await (op.method === 'GET'
     ? ask(url, { method: 'GET', path: `/trpc/${id}?input=${percent(input)}`, headers })

@@ -1,8 +1,8 @@
 import { format, type InspectOptions, inspect } from 'node:util'
 import type { Logger } from 'pino'
-import { isProductionProcess } from './config.ts'
-import { safeMessage } from './core/describe-error.ts'
-import { createLog } from './core/log-output.ts'
+import { isProductionProcess } from '../config/index.ts'
+import { safeMessage } from '../core/describe-error.ts'
+import { createLog } from '../core/log-output.ts'
 
 type Level = 'info' | 'warn' | 'fatal'
 

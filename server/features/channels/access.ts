@@ -1,12 +1,12 @@
 import { type ChannelType, limits } from '@parley/contract'
-import type { Caller, Context, WriteContext } from '../core/context.ts'
-import type { LockedChannel } from '../core/event-buffer.ts'
-import { channelNotFound, messageNotFound, notMember, tokenRevoked } from '../core/refusals.ts'
-import type { Tx } from '../db/client.ts'
-import { pipelined } from '../db/pipelined.ts'
-import type { ChannelRow, MemberRow } from '../db/rows.ts'
-import { isOpenType } from '../db/sql.ts'
-import { lockUsersForShare } from './users/view.ts'
+import type { Caller, Context, WriteContext } from '../../core/context.ts'
+import type { LockedChannel } from '../../core/event-buffer.ts'
+import { channelNotFound, messageNotFound, notMember, tokenRevoked } from '../../core/refusals.ts'
+import type { Tx } from '../../db/client.ts'
+import { pipelined } from '../../db/pipelined.ts'
+import type { ChannelRow, MemberRow } from '../../db/rows.ts'
+import { isOpenType } from '../../db/sql.ts'
+import { lockUsersForShare } from '../users/view.ts'
 
 // The only ways for an operation to get a channel: no right, no row.
 

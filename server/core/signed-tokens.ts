@@ -123,14 +123,14 @@ function createSessionIds(secrets: readonly string[]) {
     createHmac('sha256', secret).update(`parley-session:${text}`).digest('base64url')
   const [first = ''] = secrets
   return {
-    newSession: (nodeId: string) => {
+    newSessionId: (nodeId: string) => {
       const random = randomBytes(24).toString('base64url')
       return `${random}.${macOf(first, `${random}:${nodeId}`)}`
     },
     /** Whether a node of this id has issued the session. */
-    isSession: (session: string, nodeId: string) => {
-      if (!SESSION.test(session)) return false
-      const [random, mac = ''] = session.split('.')
+    isSessionId: (id: string, nodeId: string) => {
+      if (!SESSION_ID.test(id)) return false
+      const [random, mac = ''] = id.split('.')
       // As text: of the same bytes there are several spellings.
       const given = Buffer.from(mac)
       const isMacOf = (secret: string) =>
@@ -139,7 +139,7 @@ function createSessionIds(secrets: readonly string[]) {
     },
   }
 }
-const SESSION = /^[\w-]{32}\.[\w-]{43}$/
+const SESSION_ID = /^[\w-]{32}\.[\w-]{43}$/
 
 /** Why a token is refused, and whose it is if we have signed it. */
 function refused(refusal: 'expired' | 'invalid', claims: Claims | undefined): RefusedToken {

@@ -1,4 +1,4 @@
-import type { Config } from './config.ts'
+import type { Config } from './index.ts'
 
 /**
  * Warnings about settings that are valid but probably a mistake. `wsUrl` is where clients connect

@@ -1,5 +1,5 @@
-import { safeMessage } from './core/describe-error.ts'
-import { logOutput } from './core/log-output.ts'
+import { safeMessage } from '../core/describe-error.ts'
+import { logOutput } from '../core/log-output.ts'
 import { takeSignals } from './early-signals.ts'
 import { processLog } from './process-log.ts'
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { expected } from '@parley/contract'
 import { z } from 'zod'
-import { parseRedisUrl } from './core/redis-url.ts'
+import { parseRedisUrl } from '../core/redis-url.ts'
 
 export const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, expected(inWords(values)))

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
-import { newApiKey } from './core/api-keys.ts'
-import { parseJson } from './core/json-text.ts'
-import { makeFolder, requireWritable, unwritable } from './db/embedded/data-dir.ts'
+import { newApiKey } from '../core/api-keys.ts'
+import { parseJson } from '../core/json-text.ts'
+import { makeFolder, requireWritable, unwritable } from '../db/embedded/data-dir.ts'
 
 const Secrets = z.object({ adminKey: z.string(), jwtSecret: z.string(), demoApiKey: z.string() })
 export type Secrets = z.infer<typeof Secrets>

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
-import { Variables } from './config.ts'
 import { readEnvFile } from './env-file.ts'
+import { Variables } from './index.ts'
 import { secretVariables } from './secret-files.ts'
 
 /**

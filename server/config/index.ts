@@ -1,7 +1,10 @@
 import { resolve } from 'node:path'
 import { formatIssues, limits } from '@parley/contract'
 import { z } from 'zod'
-import { conflictsOf, DEFAULT_METRICS_HOST, DEFAULT_PORT, defaultHost } from './config-conflicts.ts'
+import { withSchema } from '../db/schema-name.ts'
+import { conflictsOf, DEFAULT_METRICS_HOST, DEFAULT_PORT, defaultHost } from './conflicts.ts'
+import { readEnvFile } from './env-file.ts'
+import { withSecretFiles } from './secret-files.ts'
 import {
   adminKey,
   baseUrl,
@@ -19,10 +22,7 @@ import {
   trustProxy,
   wholeNumber,
   workers,
-} from './config-values.ts'
-import { withSchema } from './db/schema-name.ts'
-import { readEnvFile } from './env-file.ts'
-import { withSecretFiles } from './secret-files.ts'
+} from './values.ts'
 
 /** The configuration. Only this file reads the environment; `.env.example` lists every variable. */
 export type Config = ReturnType<typeof readConfig>
