@@ -1,6 +1,6 @@
-/** A queue in which apps alternate: however much of one waits, another has the next turn. */
+/** A queue in which callers alternate: however much of one waits, another has the next turn. */
 export class FairQueue<Item> {
-  /** By app. The first app is the next one. */
+  /** By caller. The first is the next one. */
   readonly #waiting = new Map<string, Item[]>()
   #size = 0
 
@@ -8,21 +8,21 @@ export class FairQueue<Item> {
     return this.#size
   }
 
-  push(appId: string, item: Item) {
-    const waiting = this.#waiting.get(appId)
+  push(caller: string, item: Item) {
+    const waiting = this.#waiting.get(caller)
     if (waiting) waiting.push(item)
-    else this.#waiting.set(appId, [item])
+    else this.#waiting.set(caller, [item])
     this.#size += 1
   }
 
-  /** Removes the next item. Its app comes again after all others. */
+  /** Removes the next item. Its caller comes again after all others. */
   shift(): Item | undefined {
     const next = this.#waiting.entries().next().value
     if (next === undefined) return undefined
-    const [appId, items] = next
+    const [caller, items] = next
     const item = items.shift()
-    this.#waiting.delete(appId)
-    if (items.length > 0) this.#waiting.set(appId, items)
+    this.#waiting.delete(caller)
+    if (items.length > 0) this.#waiting.set(caller, items)
     this.#size -= 1
     return item
   }

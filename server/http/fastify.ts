@@ -80,10 +80,12 @@ export function createFastify({
   boundConnections(app.server, connectionsPerAddress)
   if (isTracing()) traceRequests(app)
   const apps = createKnownApps()
-  const turnOf = createTurns(apps.of)
+  const turnOf = createTurns()
   // Hooks with a callback: promises would take each request through the queue of microtasks.
   logRequests(app, { sample: logSample, metrics })
-  app.addHook('onRequest', ({ raw }, reply, done) => turnOf(raw, reply.raw, done))
+  app.addHook('onRequest', (request, reply, done) =>
+    turnOf(apps.ofOrNetwork(request), request.raw, reply.raw, done),
+  )
   app.addHook('onResponse', ({ raw }, _, done) => {
     apps.remember(raw, factsOf(raw).appId)
     done()

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { networkOf } from '../core/addresses.ts'
 import { copyOf } from '../core/copy-of.ts'
 import { createLru } from '../core/lru.ts'
 import { bearerToken } from './authenticate.ts'
@@ -8,12 +10,15 @@ const MOST_CREDENTIALS = 10_000
 
 /**
  * The apps of requests, by their credentials, before these are verified: as their last call found.
- * Nothing is permitted by it. Callers that are not known yet count as one app.
+ * Nothing is permitted by it. Callers that are not known yet, such as those that connect a socket,
+ * count for the network that they come from.
  */
 export function createKnownApps() {
   const apps = createLru<string>({ entries: MOST_CREDENTIALS })
   return {
-    of: (request: IncomingMessage) => apps.get(credentialsOf(request)) ?? '',
+    // One that has left has no address.
+    ofOrNetwork: ({ raw, ip = '' }: Pick<FastifyRequest, 'raw'> & { ip?: string }) =>
+      apps.get(credentialsOf(raw)) ?? networkOf(ip),
     remember: (request: IncomingMessage, appId: string | undefined) => {
       if (appId === undefined) return
       const credentials = credentialsOf(request)

@@ -8,12 +8,12 @@ import { createRequestTurns } from './request-turns.ts'
 const MOST_WAITING = 64
 
 /**
- * Makes requests take turns: those of all apps, and pipelined ones of each connection. An answer
+ * Makes requests take turns: those of all callers, and pipelined ones of each connection. An answer
  * that is ready before its turn would stay in memory, however slowly its client reads, and even
  * after the client has left, which Node.js does not report. A connection with too many waiting
  * requests is closed.
  */
-export function createTurns(appOf: (request: IncomingMessage) => string) {
+export function createTurns() {
   const inTurn = createRequestTurns()
   const waiting = new WeakMap<Socket, number>()
   const count = (socket: Socket, change: number) => {
@@ -25,19 +25,22 @@ export function createTurns(appOf: (request: IncomingMessage) => string) {
    * Calls `begin` once it is this answer's turn on its connection, and never if that closes.
    * `begin` must not throw, since nobody would catch it.
    */
-  return (request: IncomingMessage, response: ServerResponse, begin: () => void) => {
-    const { socket } = request
-    const appId = appOf(request)
+  return (
+    caller: string,
+    { socket }: IncomingMessage,
+    response: ServerResponse,
+    begin: () => void,
+  ) => {
     const beginUnlessClosed = () => {
       if (!socket.destroyed) begin()
     }
-    if (isItsTurn(response)) return inTurn(appId, beginUnlessClosed)
+    if (isItsTurn(response)) return inTurn(caller, beginUnlessClosed)
     if (count(socket, 1) > MOST_WAITING) cutOff(socket)
     // In the async context of its own request: its turn comes while another answer ends.
     const beginAsItself = AsyncResource.bind(beginUnlessClosed)
     onTurn(response, () => {
       count(socket, -1)
-      inTurn(appId, beginAsItself)
+      inTurn(caller, beginAsItself)
     })
   }
 }

@@ -9,8 +9,8 @@ const MOST_BEGUN = 64
 /**
  * Begins requests for a moment of each turn of the event loop, and leaves the rest to later turns.
  * A turn accepts one connection only: if it answered all requests that have arrived, a few clients
- * with many requests would keep everybody else from connecting. Of those that wait, apps alternate,
- * and each app's begin in their order.
+ * with many requests would keep everybody else from connecting. Of those that wait, callers
+ * alternate, and those of each begin in their order.
  */
 export function createRequestTurns(now = () => performance.now()) {
   const waiting = new FairQueue<() => void>()
@@ -34,10 +34,10 @@ export function createRequestTurns(now = () => performance.now()) {
     if (waiting.size >= due) setImmediate(beginFirst)
     else due -= 1
   }
-  return (appId: string, begin: () => void) => {
+  return (caller: string, begin: () => void) => {
     if (!isUnderWay) beginTurn()
     if (waiting.size === 0 && now() < endsAt) return begin()
-    waiting.push(appId, AsyncResource.bind(begin))
+    waiting.push(caller, AsyncResource.bind(begin))
     if (due === MOST_BEGUN) return
     due += 1
     setImmediate(beginFirst)
