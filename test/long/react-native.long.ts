@@ -95,7 +95,7 @@ async function bundled(folder: string, entry: string) {
   return { files: [...files], packages: [...packages] }
 }
 
-test('Metro finds all entries of the packed client, which touch no page when imported', async () => {
+test('Metro finds the entries of the packed client, which touch no page at import', async () => {
   const { folder } = createConsumer('client.ts', clientPackages)
   await installPacked('client-sdk', folder)
   const client = join(folder, 'node_modules/@parley/client')
