@@ -1,7 +1,6 @@
 import type { MessageEdit, OutboxOperation, Outgoing } from '../backing-store/storage.ts'
 import { ChatError } from '../calls/error.ts'
 import type { Message } from '../generated/types.ts'
-import type { ChatMessage } from '../room/state.ts'
 import { createDeferred, type Deferred } from '../shared/timing.ts'
 
 /** An operation that the server does not have yet, as far as this client knows. */
@@ -11,9 +10,10 @@ export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
   completion: Deferred<unknown>
   /** Why the server refused it. Only messages stay after that. */
   error?: ChatError | undefined
-  waiting: ChatMessage['waiting']
   /** How often the server failed at this operation although it worked otherwise. */
   serverFailures: number
+  /** How often the server refused it for the moment, and has not refused others since. */
+  timesRefused: number
   /** The server may have carried it out: an attempt was made whose answer is not known. */
   wasTried: boolean
   isSending: boolean
@@ -29,8 +29,8 @@ export function createEntry(op: OutboxOperation, { wasTried = false } = {}): Out
   return {
     op,
     error,
-    waiting: undefined,
     serverFailures: 0,
+    timesRefused: 0,
     wasTried,
     isSending: false,
     completion,

@@ -31,7 +31,7 @@ export class Outbox {
   #isLoaded = false
   readonly #tabs: Tabs
   readonly #journal: Journal
-  readonly #sender: Sender
+  readonly sender: Sender
 
   constructor(readonly options: OutboxOptions) {
     this.#tabs = new Tabs({
@@ -45,14 +45,14 @@ export class Outbox {
           onSent: (entry, sent) => this.#handleSent(entry, sent),
           onChanged: ({ op }) => {
             options.onChanged(op.channelId)
-            if (this.#tabs.isSender) this.#sender.run(op)
+            if (this.#tabs.isSender) this.sender.run(op)
           },
         })
       },
-      onElected: (isSender) => (isSender ? this.#sender.flush() : this.#sender.pause()),
+      onElected: (isSender) => (isSender ? this.sender.flush() : this.sender.pause()),
     })
     this.#journal = new Journal({ ...options, tabs: this.#tabs })
-    this.#sender = new Sender({
+    this.sender = new Sender({
       ...options,
       queued: () => this.#entries.values(),
       prepare: (entry) =>
@@ -74,7 +74,7 @@ export class Outbox {
     const { owner: former } = this.#journal
     if (former === owner) return
     if (former !== undefined && former !== withoutApp(owner)) this.#forget()
-    this.#sender.halt()
+    this.sender.halt()
     this.#tabs.leave()
     this.#journal.owner = owner
     const unstored = former === undefined ? this.#entries.values() : []
@@ -118,7 +118,7 @@ export class Outbox {
   /** Sends a failed message again, with what was done to it since. */
   retry(clientId: string) {
     for (const each of this.#entries.values())
-      if (targetFailed(each, this.#entries)) this.#sender.options.prepare(each)
+      if (targetFailed(each, this.#entries)) this.sender.options.prepare(each)
     const entry = this.#entries.get(clientId)
     if (!entry?.error) return
     const { failure: _, ...op } = entry.op
@@ -140,13 +140,13 @@ export class Outbox {
     if (!this.#isLoaded) return
     // Operations that other tabs have sent or discarded meanwhile must not be sent.
     if (isShown || this.#tabs.hasLeft) void this.#start(this.#journal.owner)
-    else if (this.#tabs.isSender) this.#sender.flush()
+    else if (this.#tabs.isSender) this.sender.flush()
   }
 
   /** Sends nothing more until `flush()`; another tab may. */
   pause() {
     this.#isPaused = true
-    this.#sender.pause()
+    this.sender.pause()
     this.#tabs.leave()
   }
 
@@ -185,7 +185,7 @@ export class Outbox {
     entry.wasTried = isShared && !this.#tabs.isSender
     this.#entries.set(op.clientId, entry)
     this.#update(entry, op)
-    if (this.#tabs.isSender) this.#sender.run(op)
+    if (this.#tabs.isSender) this.sender.run(op)
   }
 
   readonly #update = (entry: OutboxEntry, op: OutboxOperation) => {

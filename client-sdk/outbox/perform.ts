@@ -68,6 +68,14 @@ function inputOf(op: OutboxOperation) {
 export const isDoneAlready = ({ type }: OutboxOperation, error: ChatError, wasTried: boolean) =>
   type === 'delete' && wasTried && isChatError(error, 'NOT_FOUND')
 
+/** Not the operation's fault: without a network or a valid token it waits. */
+export const isTemporary = ({ retryable, code }: ChatError) =>
+  retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
+
+/** Whether the server may have carried it out nevertheless. Without a token it was not asked. */
+export const mayHaveEffect = ({ status, code }: ChatError) =>
+  status >= 500 || (status === 0 && code !== 'TOKEN_PROVIDER_FAILED')
+
 function toError({ code, message, retryAfterSeconds }: BatchError) {
   const retryAfterMs = clampPause(Number(retryAfterSeconds) * 1_000)
   return new ChatError(message, { code, status: statusOf(code) ?? 0, retryAfterMs })

@@ -2,31 +2,10 @@ import type { OutboxOperation } from '../backing-store/storage.ts'
 import { ChatError, toChatError } from '../calls/error.ts'
 import { pause, schedule } from '../calls/retry.ts'
 import { BATCH_MESSAGES } from '../generated/limits.ts'
-import type { ChatMessage } from '../room/state.ts'
 import { isDeviceOffline } from '../shared/platform.ts'
 import { isOutgoing, lineOf, type OutboxEntry, referencesTo } from './entry.ts'
-import type { OutboxOptions } from './options.ts'
-import { isDoneAlready, perform } from './perform.ts'
-
-/** The loop that sends the operations of a line. */
-type SendLoop = {
-  tries: number
-  /** Why the last attempt failed. */
-  error?: ChatError
-  /** Other calls were answered after that: the server can be reached. */
-  isConnected?: boolean
-  /** Ends the wait for the next attempt, without one. */
-  cancel?: (() => void) | undefined
-  /** Messages go one by one: a call with several was refused. */
-  isSingle?: boolean
-}
-type SenderOptions = OutboxOptions & {
-  queued: () => Iterable<OutboxEntry>
-  /** Called before the first attempt; false if nothing is left to send. */
-  prepare: (entry: OutboxEntry) => boolean
-  onDone: (entry: OutboxEntry, result: unknown) => void
-  onRefused: (entry: OutboxEntry, error: ChatError) => void
-}
+import { isDoneAlready, isTemporary, mayHaveEffect, perform } from './perform.ts'
+import type { SenderOptions, SendLoop } from './send-loop.ts'
 
 /** An operation that the server failed at this often would stop those behind it for ever. */
 const MAX_SERVER_FAILURES = 10
@@ -42,6 +21,8 @@ export class Sender {
   #isRunning = false
   /** Whether the connection was lost: requests that have begun may be, too. */
   #isLost = false
+  /** How many operations the server has carried out. A read may be one without being stored. */
+  #successes = 0
   #abort = new AbortController()
 
   constructor(readonly options: SenderOptions) {
@@ -67,10 +48,7 @@ export class Sender {
     const { storage, queued } = this.options
     this.#isRunning = false
     this.#endPauses()
-    for (const entry of queued()) {
-      entry.wasTried ||= storage.sharedAs !== undefined
-      this.#setWaiting(entry, undefined)
-    }
+    for (const entry of queued()) entry.wasTried ||= storage.sharedAs !== undefined
   }
 
   /** Sends nothing more, not even what waits for a token: that may be of another app. */
@@ -92,6 +70,7 @@ export class Sender {
       if (!cancel) continue
       cancel()
       this.#loops.delete(line)
+      this.options.onChanged(line)
     }
   }
 
@@ -101,28 +80,29 @@ export class Sender {
   }
 
   async #run(line: string) {
-    const loop: SendLoop = { tries: 0 }
+    const loop: SendLoop = { line, tries: 0, successes: this.#successes }
     this.#loops.set(line, loop)
     const isCurrent = () => this.#loops.get(line) === loop
     while (isCurrent() && this.#isRunning) {
-      const next = this.#next(line, loop)
-      if (next.length === 0) break
+      const next = this.#next(loop)
+      const [first] = next
+      if (!first) break
       const delayMs = await this.#attempt(next, loop)
-      if (delayMs === undefined) loop.tries = 0
+      if (delayMs === undefined || (await this.#givesUp(first, loop))) loop.tries = 0
       else if (this.#isRunning) await this.#wait(loop, delayMs)
     }
     if (isCurrent()) this.#loops.delete(line)
   }
 
   /** The next operation of a line, or the next messages, which go together. */
-  #next(line: string, loop: SendLoop): OutboxEntry[] {
+  #next(loop: SendLoop, passed: Iterable<OutboxEntry> = []): OutboxEntry[] {
     const next: OutboxEntry[] = []
     let length = 0
-    const seen = new Set<OutboxEntry>()
+    const seen = new Set(passed)
     // One after another, as they are now: preparing one may end others.
     const following = () =>
       [...this.options.queued()].find(
-        (each) => !each.error && !seen.has(each) && lineOf(each.op) === line,
+        (each) => !each.error && !seen.has(each) && lineOf(each.op) === loop.line,
       )
     for (let entry = following(); entry; entry = following()) {
       seen.add(entry)
@@ -146,6 +126,28 @@ export class Sender {
     return isOutgoing(entry) && !isSingle && ![...next, entry].some(keepsApart)
   }
 
+  /**
+   * Whether an operation that the server refuses for the moment again and again is given up, since
+   * it carries out others: those behind it would wait for ever. While no other shows that, the next
+   * of its line is tried.
+   */
+  async #givesUp(first: OutboxEntry, loop: SendLoop): Promise<boolean> {
+    const { error, successes } = loop
+    loop.successes = this.#successes
+    const isAway = error?.status !== 503 || !this.options.link.isConnected
+    if (isAway || !this.#isRunning || ++first.timesRefused < MAX_SERVER_FAILURES) return false
+    const passed = [...this.options.queued()].filter(
+      ({ op }) => op === first.op || referencesTo(first.op.clientId, op).length > 0,
+    )
+    const [behind] = this.#next(loop, passed)
+    if (behind) await this.#attempt([behind], loop)
+    const isOnlyOne = successes !== this.#successes
+    if (isOnlyOne) this.options.onRefused(first, error)
+    // The server refuses work in general.
+    else if (behind) first.timesRefused = 0
+    return isOnlyOne
+  }
+
   async #wait(loop: SendLoop, delayMs: number) {
     const { gate } = this.options
     const { answers } = gate
@@ -162,11 +164,11 @@ export class Sender {
     // Some devices say wrongly that they are offline, behind a VPN for example.
     if (isDeviceOffline() && !this.options.link.isConnected) {
       const error = new ChatError('the device is offline', { code: 'NETWORK_ERROR' })
-      return this.#delay(entries, error, loop)
+      return this.#delay(error, loop)
     }
+    this.#setWaiting(loop)
     for (const entry of entries) {
       entry.isSending = true
-      this.#setWaiting(entry, undefined)
       this.options.onStep({ kind: 'started', op: entry.op })
     }
     const { signal } = this.#abort
@@ -179,7 +181,7 @@ export class Sender {
     const isCauseUnknown = !isTemporary(outcomes) || this.#isFault(outcomes, loop)
     if (isCauseUnknown) loop.isSingle = true
     for (const entry of entries) entry.wasTried ||= mayHaveEffect(outcomes)
-    return isCauseUnknown ? undefined : this.#delay(entries, outcomes, loop)
+    return isCauseUnknown ? undefined : this.#delay(outcomes, loop)
   }
 
   #handle(entries: OutboxEntry[], outcomes: unknown[], loop: SendLoop) {
@@ -188,25 +190,28 @@ export class Sender {
       const outcome = outcomes[index]
       // A call with several messages is answered although the limit refuses some of them.
       if (entries.length > 1) this.options.gate.takeResult('messages', outcome)
-      if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
+      if (!(outcome instanceof ChatError)) this.#finish(entry, outcome)
       else if (isDoneAlready(entry.op, outcome, entry.wasTried))
-        this.options.onDone(entry, { success: true })
+        this.#finish(entry, { success: true })
       else if (!this.#mayPass(entry, outcome, loop)) this.options.onRefused(entry, outcome)
       else {
         entry.wasTried ||= mayHaveEffect(outcome)
-        delayMs = Math.max(delayMs ?? 0, this.#delay([entry], outcome, loop))
+        delayMs = Math.max(delayMs ?? 0, this.#delay(outcome, loop))
       }
     }
     return delayMs
   }
 
-  #delay(entries: OutboxEntry[], error: ChatError, loop: SendLoop) {
+  #finish(entry: OutboxEntry, result: unknown) {
+    if (entry.op.type !== 'read') this.#successes += 1
+    this.options.onDone(entry, result)
+  }
+
+  #delay(error: ChatError, loop: SendLoop) {
     loop.error = error
     const delayMs = pause('background', loop.tries, error.retryAfterMs)
     const until = new Date(Date.now() + delayMs).toISOString()
-    if (this.#isRunning) {
-      for (const entry of entries) this.#setWaiting(entry, { until, error })
-    }
+    if (this.#isRunning) this.#setWaiting(loop, { until, error })
     return delayMs
   }
 
@@ -225,17 +230,15 @@ export class Sender {
     return isConnected && !retryAfterMs
   }
 
-  #setWaiting(entry: OutboxEntry, waiting: ChatMessage['waiting']) {
-    if (entry.waiting === waiting) return
-    entry.waiting = waiting
-    this.options.onChanged(entry.op.channelId)
+  /** Why the operations of a line wait, and until when. */
+  waitingOf(line: string) {
+    return this.#loops.get(line)?.waiting
+  }
+
+  #setWaiting(loop: SendLoop, waiting?: SendLoop['waiting']) {
+    if (loop.waiting === waiting) return
+    loop.waiting = waiting
+    // The line of a channel's messages has its id.
+    this.options.onChanged(loop.line)
   }
 }
-
-/** Not the operation's fault: without a network or a valid token it waits. */
-const isTemporary = ({ retryable, code }: ChatError) =>
-  retryable || code === 'INVALID_TOKEN' || code === 'UNAUTHORIZED'
-
-/** Whether the server may have carried it out nevertheless. Without a token it was not asked. */
-const mayHaveEffect = ({ status, code }: ChatError) =>
-  status >= 500 || (status === 0 && code !== 'TOKEN_PROVIDER_FAILED')

@@ -10,8 +10,25 @@ const REQUEST_CHARACTERS = 64 * 1024
 /** Whether there is an address for streams that belongs to this one. */
 export const canStream = (wsUrl: string) => ENDPOINT.test(wsUrl)
 
+/** How long a client stays with a stream before it tries a WebSocket again. */
+const RETRY_MS = 600_000
+
+/** Tries now and then whether a WebSocket opens, until one does. Returns what ends that. */
+export function tryLater(open: () => WebSocket, onOpen: () => void): () => void {
+  let stop = () => {}
+  const wait = () => {
+    const timer = setTimeout(tryNow, RETRY_MS)
+    stop = () => clearTimeout(timer)
+  }
+  const tryNow = () => {
+    stop = tryToOpen(open(), (isOpen) => (isOpen ? onOpen() : wait()))
+  }
+  wait()
+  return () => stop()
+}
+
 /** Tries whether a WebSocket opens, and closes it again. Returns what ends the attempt. */
-export function tryToOpen(socket: WebSocket, onEnd: (isOpen: boolean) => void): () => void {
+function tryToOpen(socket: WebSocket, onEnd: (isOpen: boolean) => void): () => void {
   const stop = () => {
     clearTimeout(timer)
     socket.onopen = socket.onclose = null

@@ -10,9 +10,6 @@ type TransportsOptions = {
   onWebSocket: () => void
 }
 
-/** How long a client stays with a stream before it tries a WebSocket again. */
-const RETRY_MS = 600_000
-
 /**
  * Chooses the transport of sessions: WebSockets, unless none has connected in this network and the
  * last one failed. After that, streams and WebSockets take turns until one connects.
@@ -33,26 +30,24 @@ export class Transports {
     if (this.#isStream && this.#streams?.canStream(url))
       return new this.#streams.StreamSocket(url, this.options.fetch)
     this.#isStream = false
-    return new (this.options.webSocket())(url)
+    return this.#open(url)
   }
 
   /** Notes that the session over the last socket was accepted. */
   connected(url: string) {
     if (!this.#isStream) this.#hasWorked = true
-    else {
-      const timer = setTimeout(() => this.#tryWebSocket(url), RETRY_MS)
-      this.#stopTrying = () => clearTimeout(timer)
-    }
+    else if (this.#streams)
+      this.#stopTrying = this.#streams.tryLater(
+        () => this.#open(url),
+        () => {
+          this.forget()
+          this.options.onWebSocket()
+        },
+      )
   }
 
-  #tryWebSocket(url: string) {
-    const socket = new (this.options.webSocket())(url)
-    const stop = this.#streams?.tryToOpen(socket, (isOpen) => {
-      if (!isOpen) return this.connected(url)
-      this.forget()
-      this.options.onWebSocket()
-    })
-    if (stop) this.#stopTrying = stop
+  #open(url: string) {
+    return new (this.options.webSocket())(url)
   }
 
   /**

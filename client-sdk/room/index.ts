@@ -5,7 +5,7 @@ import type { Message, UserSummary } from '../generated/types.ts'
 import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
 import type { ChannelEvent } from '../realtime/events.ts'
 import { newId } from '../shared/platform.ts'
-import { createLoaders } from './loaders.ts'
+import { alone, createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
@@ -13,22 +13,14 @@ import { upsertMessages } from './reducer.ts'
 import { isAllRead, newestMessage } from './selectors.ts'
 import { type PagedStore, RoomStores, type ThreadSnapshot } from './stores.ts'
 import { ChannelSync } from './sync.ts'
-import { type ReadResult, ThrottledReads, ThrottledTyping } from './throttled.ts'
+import { type ReadResult, ThrottledReads } from './throttled.ts'
+import type { ThrottledTyping } from './throttled-typing.ts'
 import { addSent } from './timeline.ts'
 import type { Room } from './types.ts'
 
 export type { RoomInfo } from './info.ts'
 export type { Draft, OutgoingMessage } from './outgoing.ts'
 export type { ChatMessage, ReadPosition } from './state.ts'
-export type {
-  ListSnapshot,
-  MessagesSnapshot,
-  MessagesStore,
-  PagedStore,
-  ReadsSnapshot,
-  ThreadSnapshot,
-  TypingSnapshot,
-} from './stores.ts'
 export type { Room } from './types.ts'
 
 /** A room that a client keeps up to date. */
@@ -44,7 +36,7 @@ export class LiveRoom implements Room {
   readonly sync: ChannelSync
   readonly #stores: RoomStores
   readonly #mutations: PendingMutations
-  readonly #typing: ThrottledTyping
+  #typing: ThrottledTyping | undefined
   readonly #reads: ThrottledReads
   #timesRegained = 0
   #lostWith: ChatError | undefined
@@ -54,7 +46,6 @@ export class LiveRoom implements Room {
     context: ClientContext,
   ) {
     this.#context = context
-    this.#typing = new ThrottledTyping(context.api, id)
     this.#reads = new ThrottledReads({
       isConnected: () => context.link.isConnected,
       isRead: () => this.#isRead,
@@ -109,7 +100,7 @@ export class LiveRoom implements Room {
   }
 
   send(draft: Draft): OutgoingMessage {
-    this.#typing.halt()
+    this.#typing?.halt()
     return sendThroughOutbox(draft, {
       outbox: this.#context.outbox,
       channelId: this.id,
@@ -153,7 +144,8 @@ export class LiveRoom implements Room {
   }
 
   keystroke() {
-    this.#typing.keystroke()
+    if (this.#typing) this.#typing.keystroke()
+    else void this.#beginTyping().catch(() => {})
   }
 
   async markRead(messageId?: string): Promise<void> {
@@ -173,7 +165,7 @@ export class LiveRoom implements Room {
     this.sync.handleEvent(event)
   }
   handleDisconnect() {
-    this.#typing.cancel()
+    this.#typing?.cancel()
     this.sync.handleDisconnect()
   }
   async handleAccessLost() {
@@ -224,6 +216,12 @@ export class LiveRoom implements Room {
 
   /** Applications may have kept the `clientId` of a message that was sent meanwhile. */
   readonly #idOf = (id: string) => this.sync.state.messages.idOf(this.#me.id, id)
+
+  async #beginTyping() {
+    const { ThrottledTyping } = await alone()
+    this.#typing ??= new ThrottledTyping(this.#context.api, this.id)
+    this.#typing.keystroke()
+  }
 
   #queue(op: Unplaced<NewOperation>): Promise<unknown> {
     const messageId = 'messageId' in op && op.messageId && this.#idOf(op.messageId)

@@ -62,7 +62,7 @@ export function sendThroughOutbox(
     get message(): ChatMessage {
       if (entry.message) return { ...entry.message, status: 'sent' }
       if (!isOutgoing(entry)) throw new TypeError(`${clientId} is the key of another operation`)
-      return unsentMessage(entry, me())
+      return unsentMessage(entry, { me: me(), waiting: outbox.sender.waitingOf(channelId) })
     },
     get sent() {
       return entry.completion.promise as Promise<Message> // the answer of a send

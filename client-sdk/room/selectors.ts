@@ -12,6 +12,8 @@ import { append, isShown, visibleMessages, windowOf } from './timeline.ts'
 type LocalChanges = {
   updates: readonly OptimisticUpdate[]
   queued: readonly OutboxEntry[]
+  /** Why those that are queued wait. */
+  waiting: ChatMessage['waiting']
   me: UserSummary | undefined
 }
 
@@ -22,7 +24,7 @@ type LocalChanges = {
 export function selectMessages(
   state: ChannelState,
   timeline: Timeline,
-  { updates, queued, me }: LocalChanges,
+  { updates, queued, waiting, me }: LocalChanges,
 ): readonly ChatMessage[] {
   const messages = updatedMessages(visibleMessages(state, timeline), { state, updates, me })
   if (!me) return messages
@@ -37,7 +39,8 @@ export function selectMessages(
   const below = own
     .map(
       (entry) =>
-        state.messages.ofClient(me.id, entry.op.clientId) ?? unsentMessage(entry, me, state),
+        state.messages.ofClient(me.id, entry.op.clientId) ??
+        unsentMessage(entry, { waiting, me, state }),
     )
     .filter((message) => message.status !== 'sent' || !isShown(state, timeline, message))
     .map((message) => withUpdates(message, updates))
@@ -69,15 +72,15 @@ const updatedMessages = /* @__PURE__ */ memoize(
 
 /** An unsent message as it is shown; the same object until its entry changes. */
 export function unsentMessage(
-  { op, error, waiting }: OutgoingEntry,
-  me: UserSummary,
-  state?: ChannelState,
+  { op, error }: OutgoingEntry,
+  { waiting, me, state }: Shown,
 ): ChatMessage {
   const quoted = state?.messages.get(op.quotedMessageId ?? '')
-  return unsent(op, { error, waiting, me, quoted })
+  return unsent(op, { error, waiting: error ? undefined : waiting, me, quoted })
 }
 
-type Unsent = Pick<OutgoingEntry, 'error' | 'waiting'> & {
+type Shown = Pick<ChatMessage, 'waiting'> & { me: UserSummary; state?: ChannelState }
+type Unsent = Pick<ChatMessage, 'error' | 'waiting'> & {
   me: UserSummary
   quoted: ChatMessage | undefined
 }

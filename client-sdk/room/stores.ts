@@ -134,7 +134,6 @@ export class RoomStores {
     return thread
   }
 
-  /** The resources that something watches. */
   watched(): ResourceName[] {
     return this.#stores.flatMap(({ resource, isWatched }) =>
       resource && isWatched() ? [resource] : [],
@@ -179,6 +178,7 @@ export class RoomStores {
       const items = selectMessages(sync.state, timeline, {
         updates: updates(),
         queued: context.outbox.entriesOf(channelId),
+        waiting: context.outbox.sender.waitingOf(channelId),
         me: currentUser(context),
       })
       return complete({

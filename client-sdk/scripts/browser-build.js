@@ -57,7 +57,8 @@ const internal = [
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
   ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
   ...['share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
-  ...['replaced', 'profiles', 'is(Refused|Wanted)', 'idOf'],
+  ...['replaced', 'profiles', 'is(Refused|Wanted)', 'idOf', 'successes', 'waitingOf', 'sender'],
+  ...['timesRefused'],
 ]
 
 /**
@@ -93,7 +94,8 @@ async function compress(path, { text, map, files }) {
     compress: {
       ...{ passes: 2, inline: 1, reduce_funcs: false, hoist_funs: true, directives: false },
       // No getter of the client has an effect.
-      ...{ pure_getters: true, sequences: false },
+      // No symbol of it becomes a string.
+      ...{ pure_getters: true, unsafe: true, lhs_constants: false, sequences: false },
     },
     mangle: false,
     format: { beautify: true, preserve_annotations: true },

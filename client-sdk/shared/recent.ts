@@ -5,11 +5,10 @@ export function createRecent(limit: number, onForgotten: (id: string) => void) {
     add: (id: string) => {
       ids.delete(id)
       ids.add(id)
-      for (const oldest of ids) {
-        if (ids.size <= limit) break
-        ids.delete(oldest)
-        onForgotten(oldest)
-      }
+      const [oldest] = ids
+      if (oldest === undefined || ids.size <= limit) return
+      ids.delete(oldest)
+      onForgotten(oldest)
     },
   }
 }

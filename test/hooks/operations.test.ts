@@ -143,6 +143,25 @@ test('of two concurrent edits of text and metadata, one is stored and one refuse
   expect(saw).toContainEqual({ text: edited[0]?.text, custom: edited[0]?.custom ?? undefined })
 })
 
+test('an edit that the hook changes may be repeated, also while it is screened', async () => {
+  const { ana, send, channelId } = await newScene()
+  const { receiver } = current()
+  receiver.answerWith(allow)
+  const ref = { channelId, messageId: (await send('Old', { custom: { n: 1 } })).id }
+  const change = deciding({ action: 'change', text: 'Masked', custom: { seen: true } })
+  const held: (() => void)[] = []
+  receiver.answerWith((response) => held.push(() => change(response)))
+  const edit = () => ana.messages.edit({ ...ref, text: '4111', custom: { m: 2 }, ifEditedAt: null })
+  const attempts = [edit(), edit()]
+  await until(() => held.length === 2)
+  for (const release of held) release()
+  const [first, second] = await Promise.all(attempts)
+  expect(first).toMatchObject({ text: 'Masked', custom: { seen: true } })
+  receiver.answerWith(change)
+  const later = await edit()
+  expect([second, later]).toEqual([first, first])
+})
+
 test('an edit that changes nothing does not undo a concurrent edit', async () => {
   const { ana, send, channelId } = await newScene()
   const { receiver, world } = current()

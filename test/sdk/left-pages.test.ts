@@ -58,3 +58,16 @@ test('messages that are written without a network show in other pages, too', asy
   const shown = () => texts(two.chat.channel('c').messages.getSnapshot())
   await expect.poll(shown).toContain('written offline')
 })
+
+test('a page that disconnects lets another one send', async () => {
+  const storage = indexedDbStorage('disconnected')
+  const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
+  two.data.channels = one.data.channels
+  one.channel('c')
+  for (const { chat } of [one, two]) await chat.connect()
+  await two.chat.channel('c').send({ text: 'before' }).sent
+  expect([one, two].map(({ count }) => count(/messages$/))).toEqual([1, 0])
+  one.chat.disconnect()
+  await two.chat.channel('c').send({ text: 'after' }).sent
+  expect(two.count(/messages$/)).toBe(1)
+})

@@ -1,6 +1,7 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { quiet } from '../support/scripted/index.ts'
 import { countCalls } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
@@ -83,6 +84,20 @@ test('a reader who is no member sees the name of the channel all the time', asyn
   await isLive(chat)
   await until(room.info, ready)
   expect([...names]).toEqual(['News'])
+})
+
+test('a reader who is no member marks nothing as read, also without a connection', async () => {
+  const { chat, calls, proxy, room } = await createReader('onlooker')
+  for (const store of [room.info, room.messages]) store.subscribe(() => {})
+  await chat.connect()
+  await until(room.info, ready)
+  proxy.cut()
+  await isOffline(chat)
+  const outcome = await Promise.race([room.markRead(), quiet().then(() => 'waits')])
+  expect(outcome).toBeUndefined()
+  proxy.mend()
+  await isLive(chat)
+  expect(calls.filter((call) => call.endsWith('/read'))).toEqual([])
 })
 
 test('someone who has left a public channel can still open its record', async () => {

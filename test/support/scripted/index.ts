@@ -27,7 +27,7 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
   const requests: string[] = []
   const gates: Gate[] = []
   const bodies = new Map<string, object>()
-  let refusal: { pattern: RegExp; answer: () => Response } | undefined
+  let refusal: { pattern: RegExp; answer: (body: object) => Response | undefined } | undefined
   let minted = 0
 
   const scriptedFetch = async (url: string, { method = 'GET', body = '{}' }: RequestInit = {}) => {
@@ -35,9 +35,9 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
     requests.push(request)
     bodies.set(request, JSON.parse(String(body)))
     if (realtime.network.isCut) throw new TypeError('the network is cut')
-    const answer = refusal?.pattern.test(request)
-      ? refusal.answer()
-      : Response.json(answerOf(data, { request, body: JSON.parse(String(body)) }))
+    const given = JSON.parse(String(body))
+    const refused = refusal?.pattern.test(request) ? refusal.answer(given) : undefined
+    const answer = refused ?? Response.json(answerOf(data, { request, body: given }))
     const gate = gates.find(({ pattern }) => pattern.test(request))
     if (!gate) return answer
     gates.splice(gates.indexOf(gate), 1)
@@ -127,8 +127,8 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
       const body = { error: { code, message: 'refused' } }
       refusal = pattern && { pattern, answer: () => Response.json(body, { status }) }
     },
-    /** Requests that match get this answer and do not reach the server. */
-    intercept: (pattern: RegExp, answer: () => Response) => {
+    /** Requests that match get this answer, if it is one, and do not reach the server then. */
+    intercept: (pattern: RegExp, answer: (body: object) => Response | undefined) => {
       refusal = { pattern, answer }
     },
   }
