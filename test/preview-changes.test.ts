@@ -75,6 +75,15 @@ test('an edit removes at once the previews of links it removes, and keeps the ot
   expect(await updatesOf(id)).toHaveLength(3)
 })
 
+test('a link that an edit adds gets its preview beside those that are there', async () => {
+  const { web, ana, channelId, send, previewed, titles, idle } = scene()
+  const { id } = await send(`${web.url}/a`)
+  await previewed(id)
+  await ana.messages.edit({ channelId, messageId: id, text: `${web.url}/a ${web.url}/b` })
+  await idle()
+  expect(await titles(id)).toEqual(['A', 'B'])
+})
+
 test('a message whose channel is deleted while its link is fetched is not updated', async () => {
   const { web, world, ana, idle, slowPage } = scene()
   const gone = await ana.channels.create({ type: 'group', name: 'Gone' })

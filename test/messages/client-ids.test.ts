@@ -49,6 +49,22 @@ describe('client ids', () => {
     expect(await channelEventsOf(world(), channelId)).toHaveLength(3)
   })
 
+  test('client ids that are sent to two channels at once make a message in each', async () => {
+    const { ana, channelId } = await talk()
+    const channelIds = [channelId, (await talk()).channelId]
+    const texts = Array.from({ length: 15 }, (_, index) => `${index}`)
+    // Those that arrive while a transaction commits share the next one.
+    await Promise.all(
+      texts.flatMap((text) =>
+        channelIds.map((id) => ana.messages.send({ channelId: id, text, clientId: text })),
+      ),
+    )
+    for (const id of channelIds) {
+      const { messages } = await ana.messages.list({ channelId: id })
+      expect(messages.map(({ text }) => text).sort()).toEqual(texts.toSorted())
+    }
+  })
+
   test('a repeated reply or quote is answered although its message was deleted', async () => {
     const { ana, channelId, say } = await talk()
     const { id } = await say('root')

@@ -35,3 +35,28 @@ test.each([
   expect(await webhook()).toMatchObject({ enabled: true, failingSince: null })
   expect((await deliveries()).map(({ attempts }) => attempts)).toEqual([1, 1])
 })
+
+test('a webhook that gets a new URL as its old one is found gone stays enabled', async () => {
+  const { receiver, world } = current()
+  const { backend, webhookId, path, send, webhook, deliveries } = await newScene()
+  const newPath = `${path}/new`
+  receiver.answerWith((response, received) =>
+    answering(received.path === newPath ? 204 : 410)(response, received),
+  )
+  await send('one')
+  let isMoved = false
+  // Between the outcome of the delivery and the verdict on the webhook.
+  const use: typeof world.pool.use = async (...given) => {
+    const result = await world.pool.use(...given)
+    if (!isMoved && (await deliveries()).some(({ status }) => status === 'failed')) {
+      isMoved = true
+      await backend.webhooks.update({ webhookId, url: `${receiver.url}${newPath}` })
+      await send('two')
+    }
+    return result
+  }
+  startWorker({ db: { ...world.pool, use } })
+  await until(async () => receiver.at(newPath).length > 0 || !(await webhook())?.enabled)
+  expect(await webhook()).toMatchObject({ enabled: true, failingSince: null })
+  expect(receiver.at(newPath).map(textOf)).toEqual(['two'])
+})
