@@ -1,6 +1,6 @@
 import { parseTopic } from '@parley/contract'
 import type { StoredEvent } from '../core/event-buffer.ts'
-import type { Broker, EventHint, HintedChange } from './broker/index.ts'
+import type { Broker, EventHint, HintedChange, NodeNote } from './broker/index.ts'
 import type { UserFanout } from './fanout/index.ts'
 import type { UnreadNotifier } from './unread/index.ts'
 
@@ -52,6 +52,15 @@ export const sentHint = (
     : hint
 }
 const COUNTED = new Set(['message.new', 'message.deleted', 'channel.member_joined'])
+
+/**
+ * A note as JSON. If a hint is longer than allowed, its event is left out, to be read from the log.
+ */
+export function lineOf(note: NodeNote, mostBytes: number) {
+  const line = JSON.stringify(note)
+  if (note.kind !== 'hint' || !note.event || Buffer.byteLength(line) <= mostBytes) return line
+  return JSON.stringify({ ...note, event: undefined })
+}
 
 type Consequences = {
   unread: UnreadNotifier

@@ -61,7 +61,7 @@ export type Announced = { announcer?: Announcer | undefined; failed?: Announcer 
 export type RevokedNote = { kind: 'revoked'; revoked: Revoked }
 
 /**
- * The unread counts of users of `node`. Like each note with a `node`, it is read by that node only.
+ * The unread counts of users of `node`. The kind and the node come first: other nodes read no more.
  * `snapshot`: the number of the one that they were read from, absent from earlier versions.
  */
 export type CountsNote = {
@@ -79,19 +79,20 @@ export type ChannelCounts = ChannelChange & {
 
 /**
  * Commands of a client that reached a node other than that of its connection. They are sent to
- * `node`, which has it.
+ * `node`, which has it. The kind and the node come first: other nodes read no more.
  */
 export type CommandsNote = {
   kind: 'commands'
   node: string
   id: string
   from: string
-  sessionId: string
+  /** The id of the session; servers of 0.2.0 know it by this name. */
+  session: string
   data: string
   isBinary: boolean
 }
 
-/** The answer, for `node`, to the commands with this id. */
+/** The answer, for `node`, to the commands with this id. It begins like them. */
 export type AcceptedNote = { kind: 'accepted'; node: string; id: string; isKnown: boolean }
 
 /** Asks all nodes for their subscriptions to a topic. */
@@ -124,8 +125,9 @@ export type ProfileChange = {
 export type ProfileNote = { kind: 'profile' } & ProfileChange
 
 /**
- * Events for users of `node`, in their own topics. The users of a group receive the fan-outs whose
- * bits are set in `fanoutBits`, which are base64 and begin with the lowest bit.
+ * Events for users of `node`, in their own topics. The kind and the node come first: other nodes
+ * read no more. The users of a group receive the fan-outs whose bits are set in `fanoutBits`,
+ * which are base64 and begin with the lowest bit.
  */
 export type FanoutNote = {
   kind: 'fanout'

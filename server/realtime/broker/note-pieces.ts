@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 
-/** The first character of a piece's line; that of a whole note begins otherwise. */
+/** The first character of a piece's line; a whole note is JSON. */
 const MARK = '+'
 
 /**
- * Splits a note's line into lines of at most so many bytes, for payloads that cannot hold it whole.
- * Each has the note's id and its own place, so that an incomplete note is never taken for a whole
+ * Splits a note into lines of at most so many bytes, for payloads that cannot hold it whole. Each
+ * line has the note's id and its own place, so that an incomplete note is never taken for a whole
  * one.
  */
-export function piecesOf(noteLine: string, lineBytes: number): string[] {
+export function piecesOf(note: string, lineBytes: number): string[] {
   const id = randomUUID()
-  const content = Buffer.from(noteLine).toString('base64')
+  const content = Buffer.from(note).toString('base64')
   const length = lineBytes - `${MARK}${id} 1000 1000 `.length
   const count = Math.ceil(content.length / length)
   return Array.from({ length: count }, (_, index) => {
@@ -30,7 +30,7 @@ export class NoteAssembler {
   /** By node: a node that dies in the middle leaves at most one incomplete note. */
   readonly #parts = new Map<string, Parts>()
 
-  /** The whole line of the note that ends with this line of a node, if one does. */
+  /** The note that ends with this line of a node, if one does. */
   accept(nodeId: string, line: string): string | undefined {
     if (!line.startsWith(MARK)) {
       return line === '' ? undefined : line

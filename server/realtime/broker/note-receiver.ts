@@ -1,6 +1,5 @@
 import type { NodeNote } from './index.ts'
 import type { createNoteCounts } from './note-counts.ts'
-import { createNoteReader } from './note-lines.ts'
 import { NoteAssembler } from './note-pieces.ts'
 
 /** The last line of a node that leaves. Like the number of a payload, it is no note. */
@@ -19,15 +18,17 @@ const NUMBER = /^\d+$/
 /** A payload for some nodes only has the number of the last payload to all nodes. */
 const LAST_NUMBER = /^=\d+$/
 const BEAT = /^\d+\n$/
+/** The beginning of a note for one node. Other nodes stop reading here. */
+const ADDRESSED = /^\{"kind":"(?:counts|fanout|commands|accepted)","node":"([^"]*)"/
 
 /** Reads payloads: the id of their node, and then lines, one for each note. */
 export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: ReceiverOptions) {
   const assembler = new NoteAssembler()
-  const read = createNoteReader(nodeId)
-  const receive = (line: string) => {
+  const receive = (note: string) => {
+    const addressee = ADDRESSED.exec(note)?.[1]
+    if (addressee !== undefined && addressee !== nodeId) return
     try {
-      const note = read(line)
-      if (note) onNote(note)
+      onNote(JSON.parse(note) as NodeNote) // sent by another node
     } catch (error) {
       // The notes after it may be fine.
       report(error, 'note from another node could not be parsed')
@@ -44,8 +45,8 @@ export function createNoteReceiver({ nodeId, counts, onNote, onOwn, report }: Re
       else if (LAST_NUMBER.test(line)) counts.receivedUnnumbered(sender, Number(line.slice(1)))
       else if (line === LEAVE) counts.left(sender)
       else {
-        const whole = assembler.accept(sender, line)
-        if (whole) receive(whole)
+        const note = assembler.accept(sender, line)
+        if (note) receive(note)
       }
     }
   }

@@ -1,5 +1,5 @@
+import { lineOf } from '../hints.ts'
 import type { NodeNote } from './index.ts'
-import { lineOf } from './note-lines.ts'
 import { piecesOf } from './note-pieces.ts'
 
 /** Pause between NOTIFYs: each takes a lock that the commits of all other notifiers wait for. */

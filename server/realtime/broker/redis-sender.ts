@@ -1,5 +1,5 @@
+import { lineOf } from '../hints.ts'
 import { inboxOf, type NodeNote } from './index.ts'
-import { lineOf } from './note-lines.ts'
 import { LEAVE } from './note-receiver.ts'
 
 /** The most characters of notes in a payload. A longer note has one to itself. */

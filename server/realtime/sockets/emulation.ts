@@ -105,7 +105,8 @@ export class Emulation {
     if (this.#waiting.size >= WAITING.requests) return 'busy'
     if (this.#characters + data.length > WAITING.characters) return 'busy'
     const sent = { kind: 'commands', node, id: randomUUID(), from: nodeId } as const
-    const note: CommandsNote = { ...sent, sessionId, data, isBinary: request.isBinary }
+    const { isBinary } = request
+    const note: CommandsNote = { ...sent, session: sessionId, data, isBinary }
     const answer = this.#answerTo(note, { callers: [sessionId, network], characters: data.length })
     broker.send(note)
     if (await answer) return 'accepted'
@@ -116,7 +117,8 @@ export class Emulation {
   /** Handles the request of another node. */
   handleCommands(note: CommandsNote) {
     if (note.node !== this.options.nodeId) return
-    const isKnown = this.#handled.get(note.id) ?? this.#deliver(note)
+    const { session: sessionId } = note
+    const isKnown = this.#handled.get(note.id) ?? this.#deliver({ ...note, sessionId })
     this.#handled.set(note.id, isKnown)
     const [oldest] = this.#handled.keys()
     if (this.#handled.size > REMEMBERED && oldest !== undefined) this.#handled.delete(oldest)

@@ -22,7 +22,7 @@ function scriptedBroker() {
 }
 
 const commandsFor = (node: string, id: string): CommandsNote => ({
-  ...{ kind: 'commands', id, from: 'here', node, sessionId: 's', data: '{}', isBinary: false },
+  ...{ kind: 'commands', id, from: 'here', node, session: 's', data: '{}', isBinary: false },
 })
 
 test('commands go by PostgreSQL while Redis is away, and answers go the same way', async () => {
