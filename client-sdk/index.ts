@@ -26,19 +26,17 @@ export type { TokenProvider } from './realtime/tokens.ts'
 export type {
   ChatMessage,
   Draft,
-  OutgoingMessage,
-  ReadPosition,
-  Room,
-  RoomInfo,
-} from './room/index.ts'
-export type { LoadStatus } from './room/resources.ts'
-export type {
   ListSnapshot,
   MessagesSnapshot,
   MessagesStore,
+  OutgoingMessage,
   PagedStore,
+  ReadPosition,
   ReadsSnapshot,
+  Room,
+  RoomInfo,
   ThreadSnapshot,
   TypingSnapshot,
-} from './room/stores.ts'
+} from './room/index.ts'
+export type { LoadStatus } from './room/resources.ts'
 export { type Store, select } from './shared/store.ts'

@@ -35,7 +35,7 @@ test.each([
   ['docs/sdk-reference.md', 'up to 15 minutes after it', limits.deleteWindowSeconds, 15 * 60],
   ['docs/sdk-reference.md', 'Files, by their addresses: up to 30', limits.attachments, 30],
   ['docs/sdk-reference.md', 'not written for 30 seconds', limits.streams.quietSeconds, 30],
-  ['client-sdk/room/throttled-typing.ts', 'typing after 6 seconds', limits.typingSeconds, 6],
+  ['client-sdk/room/throttled.ts', 'typing after 6 seconds', limits.typingSeconds, 6],
   ['client-sdk/room/typing-expiry.ts', 'typing after 6 seconds', limits.typingSeconds, 6],
 ])('the limit that %s promises: %s', (page, promise, actual, promised) => {
   expect(textOf(page)).toContain(promise)

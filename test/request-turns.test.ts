@@ -114,12 +114,12 @@ test('others connect while a few connections send as many requests as they can',
 })
 
 /** How many of many strangers are answered before a call that is sent after theirs. */
-async function answeredBefore(call: () => Promise<void>) {
+async function answeredBefore(call: () => Promise<void>, request = REQUEST) {
   const strangers = await Promise.all(upTo(STRANGERS).map(() => accepted()))
   let answers = 0
   for (const stranger of strangers) {
     stranger.on('data', () => answers++)
-    stranger.write(REQUEST)
+    stranger.write(request)
   }
   await call()
   return answers
@@ -142,11 +142,19 @@ test.for(['token', 'API key'])('strangers do not delay a call with a known %s', 
   expect(await answeredBefore(() => call(' '))).toBeLessThan(FEW)
 })
 
-test('strangers of one network do not delay those of another', async () => {
-  const caller = await accepted('127.0.0.2')
-  const call = async () => {
-    caller.write(REQUEST)
-    await once(caller, 'data')
-  }
-  expect(await answeredBefore(call)).toBeLessThan(FEW)
-})
+test.each(['', 'guessed'])(
+  'strangers with the token "%s" wait for others of their network only',
+  async (token) => {
+    const authorization = `Bearer ${token}`
+    // The token is not what such a call is known by.
+    const headers = { authorization, 'x-api-key': world().apiKey }
+    expect((await fetch(`${world().url}/tokens`, { method: 'POST', headers })).status).toBe(400)
+    const request = REQUEST.replace('\r\n\r\n', `\r\nAuthorization: ${authorization}\r\n\r\n`)
+    const caller = await accepted('127.0.0.2')
+    const call = async () => {
+      caller.write(request)
+      await once(caller, 'data')
+    }
+    expect(await answeredBefore(call, request)).toBeLessThan(FEW)
+  },
+)

@@ -12,8 +12,6 @@ export type OutboxEntry<Operation extends OutboxOperation = OutboxOperation> = {
   error?: ChatError | undefined
   /** How often the server failed at this operation although it worked otherwise. */
   serverFailures: number
-  /** How often the server refused it for the moment, and has not refused others since. */
-  timesRefused: number
   /** The server may have carried it out: an attempt was made whose answer is not known. */
   wasTried: boolean
   isSending: boolean
@@ -30,7 +28,6 @@ export function createEntry(op: OutboxOperation, { wasTried = false } = {}): Out
     op,
     error,
     serverFailures: 0,
-    timesRefused: 0,
     wasTried,
     isSending: false,
     completion,

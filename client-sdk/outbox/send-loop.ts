@@ -9,8 +9,6 @@ export type SendLoop = {
   tries: number
   /** Why the operations of the line wait, and until when. */
   waiting?: ChatMessage['waiting']
-  /** How many operations had been carried out when the last attempt failed. */
-  successes: number
   /** Why the last attempt failed. */
   error?: ChatError
   /** Other calls were answered after that: the server can be reached. */

@@ -21,8 +21,6 @@ export class Sender {
   #isRunning = false
   /** Whether the connection was lost: requests that have begun may be, too. */
   #isLost = false
-  /** How many operations the server has carried out. A read may be one without being stored. */
-  #successes = 0
   #abort = new AbortController()
 
   constructor(readonly options: SenderOptions) {
@@ -80,25 +78,24 @@ export class Sender {
   }
 
   async #run(line: string) {
-    const loop: SendLoop = { line, tries: 0, successes: this.#successes }
+    const loop: SendLoop = { line, tries: 0 }
     this.#loops.set(line, loop)
     const isCurrent = () => this.#loops.get(line) === loop
     while (isCurrent() && this.#isRunning) {
       const next = this.#next(loop)
-      const [first] = next
-      if (!first) break
+      if (next.length === 0) break
       const delayMs = await this.#attempt(next, loop)
-      if (delayMs === undefined || (await this.#givesUp(first, loop))) loop.tries = 0
+      if (delayMs === undefined) loop.tries = 0
       else if (this.#isRunning) await this.#wait(loop, delayMs)
     }
     if (isCurrent()) this.#loops.delete(line)
   }
 
   /** The next operation of a line, or the next messages, which go together. */
-  #next(loop: SendLoop, passed: Iterable<OutboxEntry> = []): OutboxEntry[] {
+  #next(loop: SendLoop): OutboxEntry[] {
     const next: OutboxEntry[] = []
     let length = 0
-    const seen = new Set(passed)
+    const seen = new Set<OutboxEntry>()
     // One after another, as they are now: preparing one may end others.
     const following = () =>
       [...this.options.queued()].find(
@@ -124,28 +121,6 @@ export class Sender {
     const keepsApart = ({ op, serverFailures }: OutboxEntry) =>
       serverFailures > 0 || referencesTo(op.clientId, entry.op).length > 0
     return isOutgoing(entry) && !isSingle && ![...next, entry].some(keepsApart)
-  }
-
-  /**
-   * Whether an operation that the server refuses for the moment again and again is given up, since
-   * it carries out others: those behind it would wait for ever. While no other shows that, the next
-   * of its line is tried.
-   */
-  async #givesUp(first: OutboxEntry, loop: SendLoop): Promise<boolean> {
-    const { error, successes } = loop
-    loop.successes = this.#successes
-    const isAway = error?.status !== 503 || !this.options.link.isConnected
-    if (isAway || !this.#isRunning || ++first.timesRefused < MAX_SERVER_FAILURES) return false
-    const passed = [...this.options.queued()].filter(
-      ({ op }) => op === first.op || referencesTo(first.op.clientId, op).length > 0,
-    )
-    const [behind] = this.#next(loop, passed)
-    if (behind) await this.#attempt([behind], loop)
-    const isOnlyOne = successes !== this.#successes
-    if (isOnlyOne) this.options.onRefused(first, error)
-    // The server refuses work in general.
-    else if (behind) first.timesRefused = 0
-    return isOnlyOne
   }
 
   async #wait(loop: SendLoop, delayMs: number) {
@@ -190,9 +165,9 @@ export class Sender {
       const outcome = outcomes[index]
       // A call with several messages is answered although the limit refuses some of them.
       if (entries.length > 1) this.options.gate.takeResult('messages', outcome)
-      if (!(outcome instanceof ChatError)) this.#finish(entry, outcome)
+      if (!(outcome instanceof ChatError)) this.options.onDone(entry, outcome)
       else if (isDoneAlready(entry.op, outcome, entry.wasTried))
-        this.#finish(entry, { success: true })
+        this.options.onDone(entry, { success: true })
       else if (!this.#mayPass(entry, outcome, loop)) this.options.onRefused(entry, outcome)
       else {
         entry.wasTried ||= mayHaveEffect(outcome)
@@ -200,11 +175,6 @@ export class Sender {
       }
     }
     return delayMs
-  }
-
-  #finish(entry: OutboxEntry, result: unknown) {
-    if (entry.op.type !== 'read') this.#successes += 1
-    this.options.onDone(entry, result)
   }
 
   #delay(error: ChatError, loop: SendLoop) {

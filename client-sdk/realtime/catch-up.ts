@@ -200,5 +200,7 @@ const idsOf = (batch: [string, ChangesRequest[]][], part: RoomPart) => {
   return [...new Set(wanted.map(({ id }) => id))].slice(0, PARTS_PER_CALL)
 }
 
-const lowestRev = (requests: ChangesRequest[]) =>
-  Math.min(...requests.map(({ since }) => since ?? CHANNEL_ONLY))
+const lowestRev = (requests: ChangesRequest[]) => {
+  const revs = requests.flatMap(({ since }) => since ?? [])
+  return revs.length === 0 ? CHANNEL_ONLY : Math.min(...revs)
+}

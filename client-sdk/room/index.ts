@@ -5,7 +5,7 @@ import type { Message, UserSummary } from '../generated/types.ts'
 import type { NewOperation, OutboxStep, Unplaced } from '../outbox/steps.ts'
 import type { ChannelEvent } from '../realtime/events.ts'
 import { newId } from '../shared/platform.ts'
-import { alone, createLoaders } from './loaders.ts'
+import { createLoaders } from './loaders.ts'
 import { PendingMutations } from './mutations.ts'
 import { type Draft, type OutgoingMessage, sendThroughOutbox } from './outgoing.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
@@ -13,14 +13,22 @@ import { upsertMessages } from './reducer.ts'
 import { isAllRead, newestMessage } from './selectors.ts'
 import { type PagedStore, RoomStores, type ThreadSnapshot } from './stores.ts'
 import { ChannelSync } from './sync.ts'
-import { type ReadResult, ThrottledReads } from './throttled.ts'
-import type { ThrottledTyping } from './throttled-typing.ts'
+import { type ReadResult, ThrottledReads, ThrottledTyping } from './throttled.ts'
 import { addSent } from './timeline.ts'
 import type { Room } from './types.ts'
 
 export type { RoomInfo } from './info.ts'
 export type { Draft, OutgoingMessage } from './outgoing.ts'
 export type { ChatMessage, ReadPosition } from './state.ts'
+export type {
+  ListSnapshot,
+  MessagesSnapshot,
+  MessagesStore,
+  PagedStore,
+  ReadsSnapshot,
+  ThreadSnapshot,
+  TypingSnapshot,
+} from './stores.ts'
 export type { Room } from './types.ts'
 
 /** A room that a client keeps up to date. */
@@ -36,7 +44,7 @@ export class LiveRoom implements Room {
   readonly sync: ChannelSync
   readonly #stores: RoomStores
   readonly #mutations: PendingMutations
-  #typing: ThrottledTyping | undefined
+  readonly #typing: ThrottledTyping
   readonly #reads: ThrottledReads
   #timesRegained = 0
   #lostWith: ChatError | undefined
@@ -46,6 +54,7 @@ export class LiveRoom implements Room {
     context: ClientContext,
   ) {
     this.#context = context
+    this.#typing = new ThrottledTyping(context.api, id)
     this.#reads = new ThrottledReads({
       isConnected: () => context.link.isConnected,
       isRead: () => this.#isRead,
@@ -100,7 +109,7 @@ export class LiveRoom implements Room {
   }
 
   send(draft: Draft): OutgoingMessage {
-    this.#typing?.halt()
+    this.#typing.halt()
     return sendThroughOutbox(draft, {
       outbox: this.#context.outbox,
       channelId: this.id,
@@ -144,8 +153,7 @@ export class LiveRoom implements Room {
   }
 
   keystroke() {
-    if (this.#typing) this.#typing.keystroke()
-    else void this.#beginTyping().catch(() => {})
+    this.#typing.keystroke()
   }
 
   async markRead(messageId?: string): Promise<void> {
@@ -165,7 +173,7 @@ export class LiveRoom implements Room {
     this.sync.handleEvent(event)
   }
   handleDisconnect() {
-    this.#typing?.cancel()
+    this.#typing.cancel()
     this.sync.handleDisconnect()
   }
   async handleAccessLost() {
@@ -216,12 +224,6 @@ export class LiveRoom implements Room {
 
   /** Applications may have kept the `clientId` of a message that was sent meanwhile. */
   readonly #idOf = (id: string) => this.sync.state.messages.idOf(this.#me.id, id)
-
-  async #beginTyping() {
-    const { ThrottledTyping } = await alone()
-    this.#typing ??= new ThrottledTyping(this.#context.api, this.id)
-    this.#typing.keystroke()
-  }
 
   #queue(op: Unplaced<NewOperation>): Promise<unknown> {
     const messageId = 'messageId' in op && op.messageId && this.#idOf(op.messageId)

@@ -21,7 +21,7 @@ export function timelineOf(name: ResourceName): Timeline {
 }
 
 /** Only some rooms need this code, so it is a file of its own. */
-export const alone = () => import('./own-calls.ts')
+const alone = () => import('./own-calls.ts')
 
 /**
  * The loader of each resource of a channel. All come with those of other rooms in one call; if

@@ -12,9 +12,6 @@ import {
   withWindow,
 } from './timeline.ts'
 
-export { ThrottledTyping } from './throttled-typing.ts'
-export { TypingExpiry } from './typing-expiry.ts'
-
 /**
  * Loads by calls of their own: jumps, users whom no other call asks for, and whatever does not fit
  * into the shared call or is not returned by an older server.

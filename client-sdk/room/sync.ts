@@ -5,7 +5,7 @@ import type { ChannelChanges, UserSummary } from '../generated/types.ts'
 import type { TopicPosition } from '../realtime/connection.ts'
 import type { ChannelEvent } from '../realtime/events.ts'
 import { spread } from '../shared/timing.ts'
-import { alone, timelineOf } from './loaders.ts'
+import { timelineOf } from './loaders.ts'
 import { applyProfiles, profilesOf } from './profiles.ts'
 import { applyEvent, upsertMessages } from './reducer.ts'
 import {
@@ -19,14 +19,13 @@ import { type ChannelState, emptyState } from './state.ts'
 import {
   dropShownSent,
   loadedWindowOf,
-  MAX_LIVE_MESSAGES,
   newestPage,
   PAGE_SIZE,
   trimWindow,
   windowSize,
   withWindow,
 } from './timeline.ts'
-import type { TypingEvent, TypingExpiry } from './typing-expiry.ts'
+import { TypingExpiry } from './typing-expiry.ts'
 import { Watchers } from './watchers.ts'
 
 type ChannelSyncOptions = {
@@ -41,6 +40,9 @@ type ChannelSyncOptions = {
   /** Called when the state was fetched across a gap in the events. */
   onGapFilled: () => void
 }
+
+/** How many messages the window may grow by after the user last paged. */
+const MAX_LIVE_MESSAGES = 1_000
 
 /**
  * Keeps a channel's state in sync with the server: subscribes, then loads, and applies the events
@@ -64,7 +66,7 @@ export class ChannelSync {
   #windowLimit = MAX_LIVE_MESSAGES
   /** The resources in which the user jumped away from the newest messages. */
   #jumped = new Map<ResourceName, Loader>()
-  #typing: TypingExpiry | undefined
+  readonly #typing = new TypingExpiry((stop) => this.handleEvent(stop))
 
   constructor(readonly options: ChannelSyncOptions) {
     const { loaderOf, watched, onChanged } = options
@@ -110,10 +112,8 @@ export class ChannelSync {
 
   handleEvent(event: ChannelEvent) {
     if (!this.#unsubscribe) return
-    const me = currentUserId(this.options.context)
-    const apply = (state: ChannelState) => applyEvent(state, event, me)
-    if (event.type === 'typing.start' || event.type === 'typing.stop')
-      void this.#expire(event).catch(() => {})
+    const apply = (state: ChannelState) => applyEvent(state, event, this.#me)
+    if (event.type === 'typing.start' || event.type === 'typing.stop') this.#typing.note(event)
     else this.resources.buffer.add(apply)
     if (event.rev !== undefined && this.#position)
       this.#position = { ...this.#position, offset: event.rev }
@@ -165,7 +165,7 @@ export class ChannelSync {
     this.#isSubscribed = false
     this.resources.endRetries()
     this.resources.transition('ready', 'stale')
-    this.#typing?.clear()
+    this.#typing.clear()
     if (this.state.typing.length > 0) this.state = { ...this.state, typing: [] }
     this.options.onChanged()
   }
@@ -260,12 +260,6 @@ export class ChannelSync {
     if (this.state.arePinsStale) this.#reloadPins()
   }
 
-  async #expire(event: TypingEvent) {
-    const { TypingExpiry } = await alone()
-    this.#typing ??= new TypingExpiry((stop) => this.handleEvent(stop))
-    this.#typing.note(event)
-  }
-
   #requestChanges(since: number) {
     const { context, channelId } = this.options
     const { profiles } = context.records
@@ -301,7 +295,7 @@ export class ChannelSync {
     const { resources } = this
     const { context, channelId, loaderOf } = this.options
     // Until it is replaced, nothing fills the gaps of the old state.
-    this.#gap = { since: -Number.POSITIVE_INFINITY }
+    this.#gap = { since: Number.NEGATIVE_INFINITY }
     resources.abandonLoads()
     this.#jumped = jumped
     resources.set('messages', { status: 'stale' })
@@ -346,5 +340,9 @@ export class ChannelSync {
     this.update((state) => ({ ...state, arePinsStale: false }))
     // The change that made them stale is applied to pins that are loading, too.
     if (this.resources.get('pins').status !== 'loading') spread(() => this.#reload(['pins']))
+  }
+
+  get #me() {
+    return currentUserId(this.options.context)
   }
 }

@@ -53,9 +53,6 @@ export function addNewest(
 /** How many messages a call loads, and how many are kept of a room that nobody watches. */
 export const PAGE_SIZE = 50
 
-/** How many messages the window may grow by after the user last paged. */
-export const MAX_LIVE_MESSAGES = 1_000
-
 /** How many sent messages may wait. They would for ever in a timeline that nobody opens. */
 const MAX_JUST_SENT = 100
 

@@ -1,6 +1,6 @@
 import type { ChannelEvent } from '../realtime/events.ts'
 
-export type TypingEvent = Extract<ChannelEvent, { type: 'typing.start' | 'typing.stop' }>
+type TypingEvent = Extract<ChannelEvent, { type: 'typing.start' | 'typing.stop' }>
 
 /** The server ends typing after 6 seconds. Its `typing.stop` may be lost. */
 const TYPING_SHOWN_MS = 8_000

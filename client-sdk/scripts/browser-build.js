@@ -57,8 +57,7 @@ const internal = [
   ...['(start|end)Reading', 'isShown', 'post', 'queued', 'link', 'emitter', 'withdraw'],
   ...['span', 'shown', 'take', 'hold', 'check', 'answers', 'completion', 'isHeld'],
   ...['share', 'freshUntil', 'isExpected', 'isConnecting', 'areSettled'],
-  ...['replaced', 'profiles', 'is(Refused|Wanted)', 'idOf', 'successes', 'waitingOf', 'sender'],
-  ...['timesRefused'],
+  ...['replaced', 'profiles', 'is(Refused|Wanted)', 'idOf', 'waitingOf', 'sender'],
 ]
 
 /**
@@ -94,8 +93,7 @@ async function compress(path, { text, map, files }) {
     compress: {
       ...{ passes: 2, inline: 1, reduce_funcs: false, hoist_funs: true, directives: false },
       // No getter of the client has an effect.
-      // No symbol of it becomes a string.
-      ...{ pure_getters: true, unsafe: true, lhs_constants: false, sequences: false },
+      ...{ pure_getters: true, lhs_constants: false, sequences: false },
     },
     mangle: false,
     format: { beautify: true, preserve_annotations: true },

@@ -5,10 +5,11 @@ export function createRecent(limit: number, onForgotten: (id: string) => void) {
     add: (id: string) => {
       ids.delete(id)
       ids.add(id)
-      const [oldest] = ids
-      if (oldest === undefined || ids.size <= limit) return
-      ids.delete(oldest)
-      onForgotten(oldest)
+      for (const oldest of ids) {
+        if (ids.size <= limit) break
+        ids.delete(oldest)
+        onForgotten(oldest)
+      }
     },
   }
 }

@@ -9,7 +9,7 @@ import { bearerToken } from './authenticate.ts'
 const MOST_CREDENTIALS = 10_000
 
 /**
- * The apps of requests, by their credentials, before these are verified: as their last call found.
+ * The apps of requests, by their credentials, before these are verified: as an earlier call found.
  * Nothing is permitted by it. Callers that are not known yet, such as those that connect a socket,
  * count for the network that they come from.
  */
@@ -20,13 +20,19 @@ export function createKnownApps() {
     ofOrNetwork: ({ raw, ip = '' }: Pick<FastifyRequest, 'raw'> & { ip?: string }) =>
       apps.get(credentialsOf(raw)) ?? networkOf(ip),
     remember: (request: IncomingMessage, appId: string | undefined) => {
-      if (appId === undefined) return
       const credentials = credentialsOf(request)
-      if (!apps.has(credentials)) apps.set(copyOf(credentials), appId)
+      if (appId === undefined || credentials === '' || apps.has(credentials)) return
+      apps.set(copyOf(credentials), appId)
     },
   }
 }
 
-/** Without what a caller could add: each spelling would take the place of another caller. */
-const credentialsOf = ({ headers }: IncomingMessage) =>
-  bearerToken(headers.authorization) ?? headers['x-api-key']?.toString() ?? ''
+/**
+ * What its call verifies: with both, that depends on the operation. Without what a caller could
+ * add, since each spelling would take the place of another caller.
+ */
+function credentialsOf({ headers }: IncomingMessage) {
+  const token = bearerToken(headers.authorization)
+  const key = headers['x-api-key']?.toString()
+  return token === undefined || key === undefined ? (token ?? key ?? '') : ''
+}
