@@ -206,7 +206,8 @@ export async function runInTransaction<T>(
       buffer.write(tx),
       readsFirst ? commit() : undefined,
     ])
-    signal?.throwIfAborted()
+    // What is committed is published, even if the deadline has passed meanwhile.
+    if (!readsFirst) signal?.throwIfAborted()
     return { result: worked.value, events }
   })
   if (events.length > 0) publisher.publish(events)
