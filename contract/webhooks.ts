@@ -35,7 +35,8 @@ export const Webhook = z
     description,
     enabled: z.boolean().meta({
       description:
-        'Whether events are sent to it. While disabled it gets none; a replay sends those of 24 h.',
+        'Whether events are sent to it. While disabled it gets none; a replay sends those of ' +
+        `${limits.eventsKeptHours} h.`,
       examples: [true],
     }),
     disabledReason: z
