@@ -8,7 +8,7 @@ type Described = {
   routine?: string
   table?: string | undefined
   constraint?: string | undefined
-  /** The places alone: the first line repeats the message. */
+  /** The lines with locations alone: the first line repeats the message. */
   stack?: string[] | undefined
   cause?: Described
   errors?: Described[]

@@ -23,7 +23,7 @@ type MovedMarkers = {
   lastReadMessageId: string | null
   readAt: string
   memberCount: number
-  /** The places of its marks among all marks, from 1. */
+  /** The positions of its marks among all marks, from 1. */
   ordinals: number[]
 }
 

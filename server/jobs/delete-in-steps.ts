@@ -75,7 +75,7 @@ type Position = (string | number)[]
 type DeletedSlice = { count: number; last: Position }
 
 /**
- * Deletes all of these rows, by the places (ctid) where a step has found them. Joined by keys
+ * Deletes all of these rows, by the `ctid` by which a step has found them. Joined by keys
  * instead, a table that was small when the statement was prepared would be read whole by each step.
  */
 export function deleteOwned(context: StepContext, rows: Owned, owner: Owner) {

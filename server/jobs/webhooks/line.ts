@@ -41,10 +41,10 @@ export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidat
 
 /** The first of each group, as many of each as there is room for. */
 function firstOf(groups: Candidate[][], most: number) {
-  const places = groups.flatMap((group) => group.map((_, place) => ({ group, place })))
-  const taken = places.toSorted((one, other) => one.place - other.place).slice(0, most)
+  const ranked = groups.flatMap((group) => group.map((_, rank) => ({ group, rank })))
+  const taken = ranked.toSorted((one, other) => one.rank - other.rank).slice(0, most)
   return groups
-    .map((group) => group.slice(0, taken.filter((place) => place.group === group).length))
+    .map((group) => group.slice(0, taken.filter((each) => each.group === group).length))
     .filter((group) => group.length > 0)
 }
 

@@ -5,7 +5,7 @@ const MARK = '+'
 
 /**
  * Splits a note into lines of at most so many bytes, for payloads that cannot hold it whole. Each
- * line has the note's id and its own place, so that an incomplete note is never taken for a whole
+ * line has the note's id and its own number, so that an incomplete note is never taken for a whole
  * one.
  */
 export function piecesOf(note: string, lineBytes: number): string[] {
@@ -35,12 +35,12 @@ export class NoteAssembler {
     if (!line.startsWith(MARK)) {
       return line === '' ? undefined : line
     }
-    const [id = '', place, count, piece = ''] = line.slice(MARK.length).split(' ')
+    const [id = '', number, count, piece = ''] = line.slice(MARK.length).split(' ')
     const known = this.#parts.get(nodeId)
     const pieces = known?.id === id ? [...known.pieces, piece] : [piece]
     this.#parts.delete(nodeId)
-    if (pieces.length !== Number(place)) return undefined
-    if (place === count) return Buffer.from(pieces.join(''), 'base64').toString()
+    if (pieces.length !== Number(number)) return undefined
+    if (number === count) return Buffer.from(pieces.join(''), 'base64').toString()
     this.#parts.set(nodeId, { id, pieces })
     return undefined
   }
