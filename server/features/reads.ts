@@ -126,10 +126,13 @@ async function moveAndPublish(ctx: MarkContext, marks: Marks) {
   return moved
 }
 
-/** The number of unread messages, its version, and that of a total with it. */
-type Unread = { count: number; version: number; snapshot: number }
+/**
+ * A number of unread messages; the higher version is newer. `snapshot` numbers the snapshot that it
+ * was read from, and is the version of a total with it; NaN if an older server read it.
+ */
+export type VersionedCount = { count: number; version: number; snapshot: number }
 /** The counts of members who have left the channel meanwhile. */
-const NONE: Unread = { count: 0, version: 0, snapshot: 0 }
+const NONE: VersionedCount = { count: 0, version: 0, snapshot: 0 }
 
 /**
  * Sends the unread count that is left in a channel to the member. Their total follows from each
@@ -138,7 +141,7 @@ const NONE: Unread = { count: 0, version: 0, snapshot: 0 }
 const publishLeft = (
   ctx: Parameters<typeof broadcastToUser>[0],
   { channelId, userId }: MemberRef,
-  { count, version, snapshot }: Unread,
+  { count, version, snapshot }: VersionedCount,
 ) =>
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
@@ -151,7 +154,7 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
   const distinct = [...new Map(members.map((member) => [memberKey(member), member])).values()]
   const channelIds = distinct.map(({ channelId }) => channelId)
   const userIds = distinct.map(({ userId }) => userId)
-  const rows = await db<(MemberRef & Unread)[]>`
+  const rows = await db<(MemberRef & VersionedCount)[]>`
     select
       m.channel_id, m.user_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version,
@@ -165,7 +168,7 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
   const counts = new Map(
     rows.map(({ channelId, userId, ...left }) => [memberKey({ channelId, userId }), left]),
   )
-  return members.map((member): Unread => counts.get(memberKey(member)) ?? NONE)
+  return members.map((member): VersionedCount => counts.get(memberKey(member)) ?? NONE)
 }
 
 /**

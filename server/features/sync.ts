@@ -93,10 +93,10 @@ const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 type ChangedMessages = { messages: Message[]; isCut: boolean }
 type FitChanged = (bytesBefore: number) => ChangedMessages & { bytes: number }
 
-type ChangedQuery = { viewer: string; pulls: Pull[] }
+type ChangedMessagesQuery = { viewer: string; pulls: Pull[] }
 
 /** The messages changed since, by channel and rev, up to the size of an answer. */
-async function readChanged(db: Tx, { viewer, pulls }: ChangedQuery): Promise<FitChanged> {
+async function readChanged(db: Tx, { viewer, pulls }: ChangedMessagesQuery): Promise<FitChanged> {
   const changed = pulls.filter(({ channel, since }) => since < channel.rev)
   if (changed.length === 0) return (bytes) => ({ messages: [], isCut: false, bytes })
   const channelIds = changed.map(({ channel }) => channel.id)

@@ -9,7 +9,7 @@ import { publishMessageUpdate } from './publish.ts'
 export const previewsOf = (links: string[], known: readonly LinkPreview[] | null) =>
   links.flatMap((link) => known?.find(({ url }) => url === link) ?? [])
 
-type FoundPreviews = {
+type PreviewsOfMessage = {
   appId: string
   channelId: string
   messageId: string
@@ -22,7 +22,7 @@ type FoundPreviews = {
  */
 export async function attachPreviews(
   ctx: Pick<WriteContext, 'db' | 'emit' | 'write'>,
-  { previews: found, ...ref }: FoundPreviews,
+  { previews: found, ...ref }: PreviewsOfMessage,
 ) {
   const { channel, message } = await lockedMessageForApp(ctx, ref)
   const before = message.linkPreviews ?? []

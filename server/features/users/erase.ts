@@ -189,7 +189,7 @@ export function deleteUserEvents(
     )`
 }
 
-type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
+type FinishQuery = Pick<TargetQuery, 'appId' | 'userIds'> & {
   /** Whether to wait for users whose rows others have locked, instead of leaving them out. */
   mayWait: boolean
 }
@@ -197,7 +197,7 @@ type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
 /** Releases the ids of deleted users of whom no channel holds anything; returns how many. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
-  { appId, userIds, mayWait }: Finish,
+  { appId, userIds, mayWait }: FinishQuery,
 ) {
   const erased = await db<{ id: string }[]>`
     update users u

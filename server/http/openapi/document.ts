@@ -131,8 +131,8 @@ const methods = {
 } as const satisfies Record<Operation['method'], string>
 
 type Paths = NonNullable<OpenAPIObject['paths']>
-type Described = NonNullable<Paths[string]['get']>
-type Parameter = NonNullable<Described['parameters']>[number]
+type DescribedOperation = NonNullable<Paths[string]['get']>
+type Parameter = NonNullable<DescribedOperation['parameters']>[number]
 
 const operations = Object.entries<Record<string, Operation>>(contract).flatMap(([noun, verbs]) =>
   Object.entries(verbs).map(([verb, op]) => ({ id: `${noun}.${verb}`, noun, op })),
@@ -175,10 +175,10 @@ function generate() {
 
 /** Adds to a generated operation what the generator cannot know. */
 function complete(
-  { parameters = [], requestBody, responses, ...described }: Described,
+  { parameters = [], requestBody, responses, ...described }: DescribedOperation,
   op: Operation,
   schemas: Schemas,
-): Described {
+): DescribedOperation {
   const body = jsonSchema(requestBody)
   const result = jsonSchema(responses?.[200]) ?? {}
   return {
@@ -220,7 +220,7 @@ function withOwnMeta(parameter: Parameter, { input }: Operation): Parameter {
   }
 }
 
-const jsonSchema = (part: Described['requestBody'] | Response): Schema | undefined =>
+const jsonSchema = (part: DescribedOperation['requestBody'] | Response): Schema | undefined =>
   part && 'content' in part ? part.content?.['application/json']?.schema : undefined
 const json = (schema: Schema, schemas: Schemas) => ({
   'application/json': { schema, example: exampleOf(schema, schemas) },

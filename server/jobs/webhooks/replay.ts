@@ -20,9 +20,9 @@ type TopicOffset = { topic: string; offset: number }
  * that may have more events. `again` may be stored beside it: a time since which to replay events
  * once more.
  */
-type Progress = { since: string; after: string; places: TopicOffset[] }
+type ReplayProgress = { since: string; after: string; places: TopicOffset[] }
 /** Where each replay begins. Older servers find these two, and no `since`. */
-const START: Omit<Progress, 'since'> = { after: '', places: [] }
+const START: Omit<ReplayProgress, 'since'> = { after: '', places: [] }
 type Pool = Pick<Db, 'use'>
 
 export type Replays = ReturnType<typeof createReplays>
@@ -77,7 +77,7 @@ async function replay(db: Pool, lease: Lease, { turnMs, sizes }: ReplayTurn) {
  * Notes that the replay has begun, so its start can no longer be moved back. The progress of the
  * last turn counts only if it is for the same start.
  */
-async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
+async function begin(db: Pool, { id }: Lease): Promise<ReplayProgress | undefined> {
   const [noted] = await db.use(
     (db) => db<{ value: string }[]>`
       insert into service as s (key, value)
@@ -95,17 +95,20 @@ async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
       where wh.id = ${id}`,
   )
   if (!noted || !webhook || webhook.since === null) return undefined
-  const progress = JSON.parse(noted.value) as Progress // as noted, but for `since`
+  const progress = JSON.parse(noted.value) as ReplayProgress // as noted, but for `since`
   return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
 }
 
-type Page = { lease: Lease; topics: TopicOffset[]; since: string; most: number }
+type ReplayPage = { lease: Lease; topics: TopicOffset[]; since: string; most: number }
 
 /**
  * Makes deliveries of the next events of these topics, as many of each. Returns the topics that may
  * have more. Offsets, not times, bound what it reads of a topic.
  */
-async function replayPage(db: Pool, { lease, topics, since, most }: Page): Promise<TopicOffset[]> {
+async function replayPage(
+  db: Pool,
+  { lease, topics, since, most }: ReplayPage,
+): Promise<TopicOffset[]> {
   const each = Math.max(1, Math.floor(most / topics.length))
   const reached = await db.use(
     (db) => db<(TopicOffset & { count: number })[]>`
@@ -152,7 +155,7 @@ async function replayPage(db: Pool, { lease, topics, since, most }: Page): Promi
   return reached.flatMap(({ topic, offset, count }) => (count < each ? [] : { topic, offset }))
 }
 
-const noteProgress = (db: Pool, { id }: Lease, progress: Progress) =>
+const noteProgress = (db: Pool, { id }: Lease, progress: ReplayProgress) =>
   db.use(
     (db) => db`
       update service s

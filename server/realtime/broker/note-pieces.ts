@@ -20,7 +20,7 @@ export function piecesOf(note: string, lineBytes: number): string[] {
 }
 
 /** The pieces of a note that have arrived. */
-type Parts = { id: string; pieces: string[] }
+type ArrivedPieces = { id: string; pieces: string[] }
 
 /**
  * Joins the pieces of notes. A node sends the pieces of a note in one transaction, so they arrive
@@ -28,7 +28,7 @@ type Parts = { id: string; pieces: string[] }
  */
 export class NoteAssembler {
   /** By node: a node that dies in the middle leaves at most one incomplete note. */
-  readonly #parts = new Map<string, Parts>()
+  readonly #arrived = new Map<string, ArrivedPieces>()
 
   /** The note that ends with this line of a node, if one does. */
   accept(nodeId: string, line: string): string | undefined {
@@ -36,12 +36,12 @@ export class NoteAssembler {
       return line === '' ? undefined : line
     }
     const [id = '', number, count, piece = ''] = line.slice(MARK.length).split(' ')
-    const known = this.#parts.get(nodeId)
+    const known = this.#arrived.get(nodeId)
     const pieces = known?.id === id ? [...known.pieces, piece] : [piece]
-    this.#parts.delete(nodeId)
+    this.#arrived.delete(nodeId)
     if (pieces.length !== Number(number)) return undefined
     if (number === count) return Buffer.from(pieces.join(''), 'base64').toString()
-    this.#parts.set(nodeId, { id, pieces })
+    this.#arrived.set(nodeId, { id, pieces })
     return undefined
   }
 }

@@ -127,7 +127,7 @@ export class MissedProfiles {
     this.#givenUp += found.length - recent.length
   }
 
-  #send(users: Profile[]) {
+  #send(users: VersionedProfile[]) {
     for (const { appId, userId, name, image, version } of users) {
       if (this.#noted.has(userKey({ appId, userId }))) continue
       this.options.notify({ appId, user: { id: userId, name, image }, version })
@@ -135,14 +135,16 @@ export class MissedProfiles {
   }
 }
 
-type Profile = UserRef & { name: string; image: string | null; version: number }
-type ChangedProfile = Profile & { changedAt: string }
+type VersionedProfile = UserRef & { name: string; image: string | null; version: number }
+type ChangedProfile = VersionedProfile & { changedAt: string }
 /** A change that is no longer recent has been tried for long enough. */
-type LostUser = Profile & { isRecent: boolean }
-type ChangedQuery = { milliseconds: number; from: ChangedProfile | undefined }
+type LostUser = VersionedProfile & { isRecent: boolean }
+type ChangedProfilesQuery = { milliseconds: number; from: ChangedProfile | undefined }
 
 /** The next of those who changed in the last milliseconds, in the order of their changes. */
-const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<ChangedProfile[]>`
+const selectChanged = (db: Tx, { milliseconds, from }: ChangedProfilesQuery) => db<
+  ChangedProfile[]
+>`
   select
     u.app_id, u.id as user_id, u.display_name as name, u.image,
     ${profileVersion(db)} as version,

@@ -12,7 +12,7 @@ const POOL_PARTS = 3
  * Writes the last change of each user with one statement. Unless it `mayWait`, users whose row
  * others have locked are left out, and their changes returned.
  */
-type Write = (
+type WritePresence = (
   changes: PresenceChange[],
   options: { mayWait: boolean },
 ) => Promise<readonly PresenceChange[]>
@@ -22,7 +22,7 @@ type Write = (
  * rows others have locked are written apart, those of an app one after the other, and nobody else
  * waits for them. The changes of a user keep their order.
  */
-export function createPresenceWrites(write: Write, { poolSize }: Pick<Db, 'poolSize'>) {
+export function createPresenceWrites(write: WritePresence, { poolSize }: Pick<Db, 'poolSize'>) {
   /** How many changes of a user wait for their row. */
   const waiting = new Map<string, number>()
   const turns = createTurns(Math.max(1, Math.floor(poolSize / POOL_PARTS)))

@@ -11,20 +11,20 @@ const OBJECTS_PER_COMMAND = 3
 const BYTES_PER_COMMAND = 1024
 
 /** A frame, or one message of a batch. */
-type Frame = { data: Buffer; isBinary: boolean }
+type TrpcFrame = { data: Buffer; isBinary: boolean }
 
 /**
  * Frames of a socket that tRPC's adapter has not received yet, at most as many bytes as one frame.
  * Many sockets share the event loop, so a frame is not even parsed before its turn.
  */
 export class TrpcFrames {
-  #frames: Frame[] = []
+  #frames: TrpcFrame[] = []
   /** The remaining messages of the frame whose first one was passed on. */
   #messages: Buffer[] = []
   #bytes = 0
 
   /** Returns whether there was room for it. */
-  push(frame: Frame) {
+  push(frame: TrpcFrame) {
     this.#bytes += memoryOf(frame.data)
     if (this.#bytes > frameBytes) return false
     this.#frames.push(frame)
@@ -35,7 +35,7 @@ export class TrpcFrames {
    * The next frame for the adapter. It is parsed only if `pay` returns that its commands are paid
    * for.
    */
-  next(pay: (commands: number) => boolean): Frame | undefined {
+  next(pay: (commands: number) => boolean): TrpcFrame | undefined {
     const message = this.#messages.shift()
     if (message) {
       this.#bytes -= memoryOf(message)
