@@ -10,6 +10,7 @@ import { fittingMembers } from './members/view.ts'
 import { messageIdAt } from './messages/view.ts'
 import { selectReceipts } from './readers.ts'
 import { markRead } from './reads.ts'
+import { publicColumns } from './users/view.ts'
 
 const mark = implementWithoutTransaction(
   contract.receipts.mark,
@@ -39,7 +40,7 @@ async function publishReceipt(ctx: Context<'user'>, { channel, messageId }: Read
   const { appId, userId } = ctx.caller
   const [receipt] = await ctx.db<CallerReceipt[]>`
     select
-      u.display_name as name, u.image,
+      ${publicColumns(ctx.db)},
       coalesce(mark.read_at, now()) as read_at
     from users u
     left join lateral (

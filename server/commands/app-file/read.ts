@@ -11,10 +11,10 @@ import {
   parseAppFileLine,
 } from './format.ts'
 import {
-  type ImportProgress,
   INTERFERED,
   noteBatch,
   noteFirstBatch,
+  type Progress,
   renewEpochFor,
   selectProgress,
   showApp,
@@ -88,7 +88,7 @@ async function finish(
 type ReadState = {
   header: AppFileHeader
   /** Where an earlier run has come. */
-  progress: ImportProgress | undefined
+  progress: Progress | undefined
   checksum: string
   batches: number
   counts: Counts
@@ -175,7 +175,7 @@ function requireHeader(line: AppFileLine | undefined) {
 
 function requireProgress(
   { appId, exportId }: AppFileHeader,
-  progress: ImportProgress | null | undefined,
+  progress: Progress | null | undefined,
 ) {
   if (progress === null)
     throw new Error(
@@ -190,7 +190,7 @@ function requireProgress(
   return progress
 }
 
-type RowBatch = Omit<ImportProgress, 'exportId'> & {
+type RowBatch = Omit<Progress, 'exportId'> & {
   header: AppFileHeader
   table: string
   rows: string[]

@@ -6,15 +6,12 @@ import type { AppTable } from './tables.ts'
 export const INTERFERED = 'another import of this app is running, or it was given up or has ended'
 
 /** Where an import that is not finished has come. */
-export type ImportProgress = { exportId: string } & Batches
+export type Progress = { exportId: string } & Batches
 type Batches = { batches: number; checksum: string }
 type Import = Pick<AppFileHeader, 'appId' | 'exportId'>
 
 /** The progress of the import of an app; null: the app exists, so nothing is to be imported. */
-export async function selectProgress(
-  db: Tx,
-  appId: string,
-): Promise<ImportProgress | null | undefined> {
+export async function selectProgress(db: Tx, appId: string): Promise<Progress | null | undefined> {
   const [app] = await db<{ exportId: string | null; batches: number | null; sum: string | null }[]>`
     select ai.export_id, ai.batches, ai.checksum as sum
     from apps a

@@ -14,6 +14,7 @@ import {
 } from './erase.ts'
 import { type NamedChannel, withoutNames, withoutTexts, withUsers } from './redact.ts'
 import { type EventStep, mayName, type Rewriting, rewriteEvents } from './rewrite-events.ts'
+import { publicColumns } from './view.ts'
 
 /**
  * Takes the names and pictures of deleted users out of stored events: those that they caused in a
@@ -149,12 +150,12 @@ export async function eraseTexts({ db }: Transaction, target: NamedTarget, step:
 
 /** The walk's other users, without those whose rows are locked: it waits for the target only. */
 const lockOthers = (db: Tx, { appId, userId, userIds }: NamedTarget) => db<UserSummary[]>`
-  select id, display_name as name, image
-  from users
-  where app_id = ${appId}
-    and id = any(${userIds.filter((id) => id !== userId)})
-    and deleted_at is not null
-    and forgotten_at is null
+  select u.id, ${publicColumns(db)}
+  from users u
+  where u.app_id = ${appId}
+    and u.id = any(${userIds.filter((id) => id !== userId)})
+    and u.deleted_at is not null
+    and u.forgotten_at is null
   for share skip locked`
 
 const byId = (users: (UserSummary | undefined)[]) =>

@@ -10,6 +10,7 @@ import { asLocked, lockChannels, selectChannel } from '../channels/access.ts'
 import { removeMember } from '../members/change.ts'
 import type { DatedMessage } from '../messages/access.ts'
 import { tombstone } from '../messages/delete.ts'
+import { publicColumns } from './view.ts'
 
 /** Erases what a deleted user has left, channel by channel, each step in a short transaction. */
 
@@ -106,12 +107,12 @@ export async function lockTarget(db: Tx, target: ErasureTarget) {
 
 /** While this lock is held, the id cannot become a new user's. */
 export const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
-  select id, display_name as name, image
-  from users
-  where app_id = ${appId}
-    and id = ${userId}
-    and deleted_at is not null
-    and forgotten_at is null
+  select u.id, ${publicColumns(db)}
+  from users u
+  where u.app_id = ${appId}
+    and u.id = ${userId}
+    and u.deleted_at is not null
+    and u.forgotten_at is null
   for share`
 
 type MemberRole = Pick<MemberRow, 'role'>

@@ -5,7 +5,7 @@ import { RequiresFirstError } from '../../core/operation.ts'
 import { tokenRevoked } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { jsonOf } from '../../db/sql.ts'
-import { profileVersion } from './view.ts'
+import { profileVersion, publicColumns } from './view.ts'
 
 /** The fields to set of a user, and whether this shows that the user is active. */
 type UserDraft = UserInput & { isActive?: true }
@@ -137,8 +137,8 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
     where u.deleted_at is null
       or u.forgotten_at is not null
     returning
-      id, display_name as name, image, email, custom, token_generation,
-      created_at = updated_at as is_new,
+      u.id, ${publicColumns(db)}, u.email, u.custom, u.token_generation,
+      u.created_at = u.updated_at as is_new,
       exists (select from before where before.id = u.id) as was_known,
       exists (
         select

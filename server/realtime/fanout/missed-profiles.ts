@@ -2,7 +2,7 @@ import type { Metrics } from '../../core/metrics.ts'
 import { type UserRef, userKey } from '../../core/user-ref.ts'
 import type { Db, Tx } from '../../db/client.ts'
 import { FIRST_ID } from '../../db/sql.ts'
-import { profileVersion } from '../../features/users/view.ts'
+import { profileVersion, publicColumns } from '../../features/users/view.ts'
 import type { ProfileChange } from '../broker/index.ts'
 
 type MissedProfilesOptions = {
@@ -139,14 +139,12 @@ type VersionedProfile = UserRef & { name: string; image: string | null; version:
 type ChangedProfile = VersionedProfile & { changedAt: string }
 /** A change that is no longer recent has been tried for long enough. */
 type LostUser = VersionedProfile & { isRecent: boolean }
-type ChangedProfilesQuery = { milliseconds: number; from: ChangedProfile | undefined }
+type ProfilesQuery = { milliseconds: number; from: ChangedProfile | undefined }
 
 /** The next of those who changed in the last milliseconds, in the order of their changes. */
-const selectChanged = (db: Tx, { milliseconds, from }: ChangedProfilesQuery) => db<
-  ChangedProfile[]
->`
+const selectChanged = (db: Tx, { milliseconds, from }: ProfilesQuery) => db<ChangedProfile[]>`
   select
-    u.app_id, u.id as user_id, u.display_name as name, u.image,
+    u.app_id, u.id as user_id, ${publicColumns(db)},
     ${profileVersion(db)} as version,
     u.profile_changed_at::text as changed_at
   from users u
@@ -161,7 +159,7 @@ function selectLost(db: Tx, lost: UserRef[]) {
   const userIds = lost.map(({ userId }) => userId)
   return db<LostUser[]>`
     select
-      u.app_id, u.id as user_id, u.display_name as name, u.image,
+      u.app_id, u.id as user_id, ${publicColumns(db)},
       ${profileVersion(db)} as version,
       u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond' as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)
