@@ -26,7 +26,7 @@ import {
   sharedResponses,
   successResponse,
 } from './responses.ts'
-import { isRecord, simplifySchema } from './simplify.ts'
+import { simplifySchemas } from './simplify.ts'
 
 /**
  * The contract as an OpenAPI 3.1 document. trpc-to-openapi turns the schemas into parameters and
@@ -227,14 +227,12 @@ const json = (schema: Schema, schemas: Schemas) => ({
 })
 
 /**
- * The document without what misleads or says nothing (see `simplifySchema`). A schema then reads
+ * The document without what misleads or says nothing (see `simplifySchemas`). A schema then reads
  * the same in requests and in responses, and the generator's second copy of it for responses,
  * `<name>Output`, is dropped.
  */
 function simplify(document: OpenAPIObject): OpenAPIObject {
-  const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), (_, value) =>
-    isRecord(value) ? simplifySchema(value) : value,
-  )
+  const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), simplifySchemas)
   const schemas = simple.components?.schemas ?? {}
   const copied = Object.keys(schemas).filter(
     (name) => JSON.stringify(schemas[name]) === JSON.stringify(schemas[`${name}Output`]),

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../db/client.ts'
 import { FIRST_ID } from '../../db/sql.ts'
 import { profileVersion, publicColumns } from '../../features/users/view.ts'
 import type { ProfileChange } from '../broker/index.ts'
+import { MOST_LOST, OVERLAP_MS, PAGE, RETRY_MS } from './missed.ts'
 
 type MissedProfilesOptions = {
   db: Db
@@ -12,17 +13,6 @@ type MissedProfilesOptions = {
   metrics: Pick<Metrics, 'profilesGivenUp'>
   report: (error: unknown, problem: string) => void
 }
-
-/**
- * An overlap, because transactions may commit after the gap began although their changes are older.
- */
-const OVERLAP_MS = 15_000
-/** For how long a change that could not be sent to the users of this node is tried again. */
-const RETRY_MS = 600_000
-/** How many lost changes are kept, one a user; beyond that the oldest is given up. */
-const MOST_LOST = 10_000
-/** How many users a statement reads at most. */
-const PAGE = 10_000
 
 /**
  * Finds new names and images that the users of this node may have missed, however many changed in

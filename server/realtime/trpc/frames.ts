@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { parseTRPCMessage } from '@trpc/server/rpc'
+import { isObject } from '../../core/json-text.ts'
 import { memoryOf } from '../connection/frame-queue.ts'
 
 const { frameBytes, topicsPerSocket } = limits.realtime
@@ -96,7 +97,7 @@ function messagesIn(frame: Buffer) {
  * by.
  */
 const tooMany = (messages: unknown[]) => {
-  const answered = messages.filter((message) => typeof message === 'object' && message !== null)
+  const answered = messages.filter(isObject)
   const others = Array.from({ length: topicsPerSocket + 1 - answered.length }, () => 0)
   return Buffer.from(JSON.stringify([...answered, ...others]))
 }
