@@ -49,8 +49,8 @@ type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M
   input: I
   output: O
   /**
-   * Errors beyond those that follow from `auth`, `limit` and `input`. Default: NOT_FOUND if the path
-   * has parameters, and then FORBIDDEN if users may call it.
+   * Errors beyond those that follow from `auth`, `limit` and `input`. Default: NOT_FOUND if the
+   * path has parameters, and then FORBIDDEN if users may call it.
    */
   errors?: readonly ErrorCode[]
   /**

@@ -24,8 +24,8 @@ const mark = implementShared(contract.reads.mark, {
     resource: `${appId}:${channelId}:${userId}`,
   }),
   bytesOf: () => MARK_BYTES,
-  run: async (ctx, commands, { mayWait }) => {
-    const outcomes = await markRead(ctx, commands, { from: 'end', mayWait })
+  run: async (ctx, commands, { waitsForLocks }) => {
+    const outcomes = await markRead(ctx, commands, { from: 'end', waitsForLocks })
     return outcomes.map((outcome) => {
       if (outcome === CONTENDED || 'error' in outcome) return outcome
       const { lastReadSeq, left } = outcome
@@ -65,13 +65,13 @@ type MarkCommand = {
   input: { channelId: string; messageId?: string | undefined }
 }
 type MarkContext = Pick<Context, 'db' | 'services'>
-type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
+type MarkOptions = Pick<Marks, 'from' | 'waitsForLocks'>
 
 /**
  * Moves the markers of callers of one app, and publishes their positions and the unread counts that
- * are left. Each is refused alone, and fails alone if counting takes too long. Unless it `mayWait`,
- * a caller whose member row others have locked is left out: CONTENDED. Usually it is one round trip
- * for all of them.
+ * are left. Each is refused alone, and fails alone if counting takes too long. Unless it
+ * `waitsForLocks`, a caller whose member row others have locked is left out: CONTENDED. Usually it
+ * is one round trip for all of them.
  *
  * They are counted by a later statement than the one that moves: that one sees the channels as they
  * were when it began, which may be long before it gets a member's row.
@@ -79,13 +79,13 @@ type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
 export async function markRead(
   ctx: MarkContext,
   commands: MarkCommand[],
-  { from, mayWait }: MarkOptions,
+  { from, waitsForLocks }: MarkOptions,
 ) {
   const appId = commands[0]?.caller.appId ?? ''
   const publishing = { ...ctx, caller: { appId } }
   const marks = commands.map(({ caller: { userId }, input }) => ({ ...input, userId }))
   const [moved, counts] = await pipelined([
-    moveAndPublish(ctx, { appId, marks, from, mayWait }),
+    moveAndPublish(ctx, { appId, marks, from, waitsForLocks }),
     settleInHalves(marks, (some) => countUnread(ctx.db, appId, some)),
   ])
   const positions = new Map(
@@ -93,7 +93,7 @@ export async function markRead(
   )
   const unmoved = marks.filter((_, index) => !positions.has(index + 1))
   const reasons = await settleInHalves(unmoved, (some) =>
-    whyUnmoved(ctx.db, { appId, marks: some, mayWait }),
+    whyUnmoved(ctx.db, { appId, marks: some, waitsForLocks }),
   )
   return commands.map(({ caller }, index) => {
     const position = positions.get(index + 1)

@@ -16,7 +16,7 @@ const mark = implementWithoutTransaction(
   contract.receipts.mark,
   async (ctx, { channelId, messageId }) => {
     const command = { caller: ctx.caller, input: { channelId, messageId } }
-    const [outcome] = await markRead(ctx, [command], { from: 'message', mayWait: true })
+    const [outcome] = await markRead(ctx, [command], { from: 'message', waitsForLocks: true })
     if (outcome === undefined || outcome === CONTENDED)
       throw new Error('marking as read was still contended')
     if ('error' in outcome) throw outcome.error

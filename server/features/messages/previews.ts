@@ -21,7 +21,7 @@ type PreviewsOfMessage = {
  * gets none; a deleted message is NOT_FOUND.
  */
 export async function attachPreviews(
-  ctx: Pick<WriteContext, 'db' | 'emit' | 'write'>,
+  ctx: Pick<WriteContext, 'db' | 'emit' | 'queueWrite'>,
   { previews: found, ...ref }: PreviewsOfMessage,
 ) {
   const { channel, message } = await lockedMessageForApp(ctx, ref)

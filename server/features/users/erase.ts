@@ -90,7 +90,7 @@ export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, wa
   if (!channel || !user) return null
   if (member) await removeMember(ctx, channel, { user, role: member.role })
   const lastSeq = await eraseMessages(ctx, channel, { ...walk, userId: target.userId })
-  if (lastSeq === null) ctx.write(releaseKeys(ctx.db, target))
+  if (lastSeq === null) ctx.queueWrite(releaseKeys(ctx.db, target))
   return lastSeq
 }
 
@@ -148,7 +148,7 @@ async function eraseMessages(ctx: Transaction, channel: LockedChannel, own: OwnM
   await tombstone(ctx, channel, undeleted)
   const ids = messages.flatMap(({ id, clientId }) => (clientId === null ? [] : id))
   if (ids.length > 0) {
-    ctx.write(db`
+    ctx.queueWrite(db`
       update messages
       set client_id = null
       where id = any(${ids}::uuid[])`)
@@ -192,13 +192,13 @@ export function deleteUserEvents(
 
 type FinishQuery = Pick<TargetQuery, 'appId' | 'userIds'> & {
   /** Whether to wait for users whose rows others have locked, instead of leaving them out. */
-  mayWait: boolean
+  waitsForLocks: boolean
 }
 
 /** Releases the ids of deleted users of whom no channel holds anything; returns how many. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
-  { appId, userIds, mayWait }: FinishQuery,
+  { appId, userIds, waitsForLocks }: FinishQuery,
 ) {
   const erased = await db<{ id: string }[]>`
     update users u
@@ -211,7 +211,7 @@ export async function finishErasure(
           and deleted_at is not null
           and forgotten_at is null
         order by id
-        for no key update ${mayWait ? db`` : db`skip locked`}
+        for no key update ${waitsForLocks ? db`` : db`skip locked`}
       )
       and not exists (
         select

@@ -29,7 +29,7 @@ type UpsertedUser = {
 }
 type UpsertContext = Pick<
   WriteContext,
-  'db' | 'caller' | 'write' | 'services' | 'enqueue' | 'afterCommit'
+  'db' | 'caller' | 'queueWrite' | 'services' | 'enqueue' | 'afterCommit'
 >
 
 /**
@@ -39,7 +39,7 @@ type UpsertContext = Pick<
  * new one, once the old one is erased; never that of the caller, who was deleted meanwhile.
  */
 export async function upsertUsers(
-  { db, caller, write, services, enqueue, afterCommit }: UpsertContext,
+  { db, caller, queueWrite, services, enqueue, afterCommit }: UpsertContext,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -54,7 +54,9 @@ export async function upsertUsers(
   })
   const firstToday = upserted.filter((user) => draftById[user.id]?.isActive && !user.wasActive)
   if (firstToday.length > 0) {
-    write(countActive(db, db`select ${appId}::uuid as app_id, ${firstToday.length}::int as count`))
+    queueWrite(
+      countActive(db, db`select ${appId}::uuid as app_id, ${firstToday.length}::int as count`),
+    )
   }
   const upsertedIds = new Set(upserted.map(({ id }) => id))
   const pending = Object.keys(draftById).filter((id) => !upsertedIds.has(id))

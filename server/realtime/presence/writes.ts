@@ -9,12 +9,12 @@ import type { PresenceChange } from './queries.ts'
 const POOL_PARTS = 3
 
 /**
- * Writes the last change of each user with one statement. Unless it `mayWait`, users whose row
- * others have locked are left out, and their changes returned.
+ * Writes the last change of each user with one statement. Unless it `waitsForLocks`, users whose
+ * row others have locked are left out, and their changes returned.
  */
 type WritePresence = (
   changes: PresenceChange[],
-  options: { mayWait: boolean },
+  options: { waitsForLocks: boolean },
 ) => Promise<readonly PresenceChange[]>
 
 /**
@@ -28,7 +28,7 @@ export function createPresenceWrites(write: WritePresence, { poolSize }: Pick<Db
   const turns = createTurns(Math.max(1, Math.floor(poolSize / POOL_PARTS)))
   const oneByOne = coalesce(
     async (changes: PresenceChange[], appId) => {
-      await turns(appId, () => write(changes, { mayWait: true }))
+      await turns(appId, () => write(changes, { waitsForLocks: true }))
       return changes
     },
     { maxBatch: 1, groupOf: ({ user }) => user.appId },
@@ -49,7 +49,7 @@ export function createPresenceWrites(write: WritePresence, { poolSize }: Pick<Db
     async (changes: PresenceChange[]) => {
       const isWaiting = ({ user }: PresenceChange) => waiting.has(userKey(user))
       const [behind, free] = [changes.filter(isWaiting), changes.filter((each) => !isWaiting(each))]
-      const locked = free.length > 0 ? await write(free, { mayWait: false }) : []
+      const locked = free.length > 0 ? await write(free, { waitsForLocks: false }) : []
       const undone = new Set([...behind, ...locked])
       // Queued here, before a later change of the same user is looked at.
       return changes.map((change) => ({ written: undone.has(change) ? apart(change) : undefined }))
