@@ -158,7 +158,6 @@ export const webhooks = {
       enabled: Webhook.shape.enabled.optional(),
     }).strict(),
     output: Webhook,
-    errors: ['NOT_FOUND'],
     idempotent: true,
   }),
   delete: operation({
@@ -169,7 +168,6 @@ export const webhooks = {
     description: 'Deletes the webhook, and cancels its deliveries that have not succeeded yet.',
     input: Ref,
     output: field.Success,
-    errors: ['NOT_FOUND'],
   }),
   rotate: operation({
     method: 'POST',
@@ -181,7 +179,6 @@ export const webhooks = {
       'receivers with either secret accept deliveries.',
     input: Ref,
     output: WithSecret,
-    errors: ['NOT_FOUND'],
   }),
   test: operation({
     method: 'POST',
@@ -191,7 +188,6 @@ export const webhooks = {
     description: 'Sends it an event `webhook.test`. The list of its deliveries shows the outcome.',
     input: Ref,
     output: WebhookDelivery,
-    errors: ['NOT_FOUND'],
   }),
   deliveries: operation({
     method: 'GET',
@@ -207,7 +203,6 @@ export const webhooks = {
       deliveries: z.array(WebhookDelivery).meta({ description: 'Newest first.' }),
       nextCursor: field.nextCursor(),
     }),
-    errors: ['NOT_FOUND'],
   }),
   retry: operation({
     method: 'POST',
@@ -219,7 +214,6 @@ export const webhooks = {
       `${limits.eventsKeptHours} hours.`,
     input: Ref.extend({ deliveryId: field.deliveryId() }),
     output: WebhookDelivery,
-    errors: ['NOT_FOUND'],
     idempotent: true,
   }),
   replay: operation({

@@ -14,16 +14,16 @@ test('a batch whose time was over before its commit was sent has stored nothing'
   const { appId, db, pool } = world()
   await db`create table overdue (name text)`
   onTestFinished(() => db`drop table overdue`.then(() => {}))
-  for (const readsFirst of [true, false]) {
+  for (const writesLast of [true, false]) {
     let isOver = false
     const throwIfAborted = () => {
       if (isOver) throw new Error('the time is over')
     }
-    const options = { appId, publisher: silent, readsFirst, signal: { throwIfAborted } }
+    const options = { appId, publisher: silent, writesLast, signal: { throwIfAborted } }
     const work = pool.use((connection) =>
-      runInTransaction(connection, options, async ({ db, write }) => {
+      runInTransaction(connection, options, async ({ db, queueWrite }) => {
         await db`select`
-        write(db`insert into overdue values ('late')`)
+        queueWrite(db`insert into overdue values ('late')`)
         isOver = true
       }),
     )

@@ -48,7 +48,7 @@ test('a user who leaves before being announced again is not announced as online'
     // The grace is over in the next turn.
     await new Promise((resolve) => setTimeout(resolve))
   }
-  tracker.announcedOffline(user)
+  tracker.handleOfflineElsewhere(user)
   await until(() => changes.includes('announced offline'))
   expect(changes).toEqual(['announced online', 'announced offline'])
 })
