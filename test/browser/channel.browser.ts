@@ -191,7 +191,7 @@ test('on a phone a channel that is joined again opens even if its record is late
   await expectVisible(rowOf(page, 'Welcome'))
   const late = held
   held = undefined
-  for (const tell of late) tell()
+  for (const deliver of late) deliver()
   await expectVisible(composer(page, 'Lobby'))
 })
 

@@ -148,7 +148,7 @@ test("reads and messages that cross cost no request and end in the server's stat
   const readAt = lastActiveAt
   const late = { channelId: 'c', userId: 'me', lastReadSeq: 1, lastReadMessageId: null, readAt }
   publish('chat:app:c', { type: 'read.updated', payload: late })
-  // Here nobody knows of the read before the message.
+  // Here no one knows of the read before the message.
   talk.read('ana', 2)
   talk.send('3', { by: 'ana' })
   await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 3)

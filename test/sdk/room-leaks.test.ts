@@ -112,7 +112,7 @@ test('a room that is watched again shows what happened meanwhile', async () => {
 })
 
 test('a member who was removed and added again sees members, pins and reads again', async () => {
-  const { chat, channel, tell, refuse, allow } = scriptedChat()
+  const { chat, channel, emit, refuse, allow } = scriptedChat()
   const talk = channel('c')
   const { id } = talk.send('one')
   talk.pin(id)
@@ -126,7 +126,7 @@ test('a member who was removed and added again sees members, pins and reads agai
   await until(room.members, ({ status, items }) => status === 'failed' && items.length === 0)
   allow('chat:app:c')
   const { lastMessage: _, ...added } = talk.record()
-  tell('channel.added', { channel: added })
+  emit('channel.added', { channel: added })
   await until(room.members, (shown) => ready(shown) && shown.items.length === 2)
   await until(room.pins, (shown) => ready(shown) && shown.items.length === 1)
   await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 1)
