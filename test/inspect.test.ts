@@ -127,7 +127,7 @@ test('the operator finds a message by a part of its text, however old it is', as
 
 test('channels of every type are found by name, open ones first', async () => {
   const { operator, db, api } = world()
-  const { id: appId, apiKey } = await operator.apps.create({ name: 'Crowded' })
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Many channels' })
   const backend = api({ apiKey })
   await backend.users.put({ userId: 'ana', name: 'Ana' })
   /** Adds channels with growing ids, as if they were created one after the other. */

@@ -25,7 +25,7 @@ export const slow = [
   'long/generated.long.ts',
   'long/image.long.ts',
   'long/worker-processes.long.ts',
-  'long/talk.long.ts',
+  'long/conversation.long.ts',
   'long/rolling.long.ts',
   'long/imports.long.ts',
   'long/lost-connections.long.ts',

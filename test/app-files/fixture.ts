@@ -43,7 +43,7 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await db`
     insert into imported_rows (app_id, record, key, channel_id, line, "row")
     values (${appId}, 'channel', ${channelId}, ${channelId}, 1, '{}')`
-  // A reaction to a deleted message, as a crowd leaves them, before the cleanup comes to it.
+  // A reaction to a deleted message: where many users reacted, the cleanup removes them later.
   await db`
     insert into reactions (app_id, message_id, emoji, user_id)
     values (${appId}, ${late.id}, '👎', 'ben')`

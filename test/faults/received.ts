@@ -12,8 +12,8 @@ export const ephemeral = (type: string, about: Partial<ReceivedEvent> = {}): Rec
 })
 
 /**
- * Adds the state that a client fetched after it had received `place` events. Events received meanwhile
- * about the same subject say the same, or are newer.
+ * Adds the state that a client fetched after it had received `place` events. Events received
+ * meanwhile about the same subject say the same, or are newer.
  */
 export function addFound({ received }: Subscription, place: number, found: ReceivedEvent[]) {
   const meanwhile = new Set(received.slice(place).map(subjectOf))

@@ -88,7 +88,7 @@ test('lines that cannot be imported are reported with reasons, and stop no other
   await expectExactCounters({ db: world().db, appId })
 })
 
-test('nobody sees what an unfinished import has brought until the next finishes it', async () => {
+test('no user sees what an unfinished import has brought until the next finishes it', async () => {
   const records = [
     user('ana'),
     channel('cut', { type: 'public' }),

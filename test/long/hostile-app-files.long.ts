@@ -84,7 +84,7 @@ const purged = () =>
     expect(await target.db`select from apps where id = ${world().appId}`).toEqual([])
   }, patient)
 
-/** Deletes the app that was moved. Resolves to what the provider was told since then. */
+/** Deletes the app that was moved. Resolves to the calls of the provider since then. */
 async function removedSince(callsBefore: number) {
   await target.operator.apps.delete({ appId: world().appId })
   await purged()

@@ -11,14 +11,14 @@ import { talkIn } from './fixture.ts'
 const world = useWorld()
 const talk = talkIn(world)
 
-const CROWD = 3_000
+const FANS = 3_000
 
-/** A message of ana's to which ben and a crowd reacted, and one more to which ben did. */
+/** A message of ana's to which ben and many others reacted, and one more to which ben did. */
 async function admired() {
   const { ana, ben, channelId, say } = await talk()
   const { id: messageId } = await say('hi')
   const { id: otherId } = await say('ho')
-  const fans = await insertUsers(world(), `fan-of-${channelId}-`, CROWD)
+  const fans = await insertUsers(world(), `fan-of-${channelId}-`, FANS)
   const admire = (id: string) => world().db`
     insert into reactions (app_id, message_id, emoji, user_id)
     select ${world().appId}, ${id}, '👍', fan
@@ -78,7 +78,7 @@ test('many reactions are deleted later than their message, and not shown meanwhi
   const deletions = await watchDeletions()
   await ana.messages.delete(ref)
   expect(await deletions()).toEqual([0])
-  expect(await leftOf(messageId)).toHaveLength(CROWD + 1)
+  expect(await leftOf(messageId)).toHaveLength(FANS + 1)
   // Readers of events look at none of the messages that wait for this.
   const waiting = await world().db<{ topic: string }[]>`
     select topic

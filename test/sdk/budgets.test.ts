@@ -3,7 +3,7 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { useListeners } from '../realtime/listeners.ts'
 import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
-import { countCalls, createTalk, showing } from '../support/talk.ts'
+import { countCalls, createTalk, showing } from '../support/counted-calls.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages: sends, requests } = limits.rates

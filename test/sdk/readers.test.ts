@@ -1,8 +1,8 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { countCalls } from '../support/counted-calls.ts'
 import { quiet } from '../support/scripted/index.ts'
-import { countCalls } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages: sends, requests } = limits.rates

@@ -95,7 +95,7 @@ test('records of unfinished imports are searched once, however often erasure sto
   })
 })
 
-test('all messages in a channel that nobody sees yet are emptied, in small steps', async () => {
+test('all messages in a channel that no one sees yet are emptied, in small steps', async () => {
   const { db, appId } = world()
   const [ann, bea] = await world().users('unseen-ann', 'unseen-bea')
   const group = { name: 'Unseen', memberIds: [ann.id] }

@@ -1,7 +1,7 @@
 import { groupsOf } from '../groups.ts'
 import type { Check } from '../history.ts'
 
-/** No user is seen to type for ever: for each subscription, the last that it received was the end. */
+/** No user is seen to type for ever: the last that each subscription received was the end. */
 export const typingEnded: Check = ({ subscriptions }) =>
   subscriptions.flatMap(({ topic, userId, received }) => {
     const typing = received.filter(({ type }) => type.startsWith('typing.'))

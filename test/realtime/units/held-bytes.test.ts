@@ -50,8 +50,8 @@ test('no turn is planned once everything that waits has had its turn', () => {
   vi.useFakeTimers({ toFake: ['setImmediate', 'clearImmediate'] })
   onTestFinished(() => void vi.useRealTimers())
   const turns = new CommandTurns()
-  const heard: string[] = []
-  turns.wait('app', () => heard.push('its turn'))
+  const begun: string[] = []
+  turns.wait('app', () => begun.push('its turn'))
   vi.advanceTimersToNextTimer()
-  expect([heard, vi.getTimerCount()]).toEqual([['its turn'], 0])
+  expect([begun, vi.getTimerCount()]).toEqual([['its turn'], 0])
 })

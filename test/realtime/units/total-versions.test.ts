@@ -16,7 +16,7 @@ const elsewhere = (channelId: string, [count, version]: number[], snapshot?: num
 })
 
 /** A node whose ben was sent the total 3, read from snapshot 10. */
-async function toldBen() {
+async function withTotalSent() {
   const opened = openNotifier(row('ben', 'one', 1, 1), row('ben', 'two', 2, 1))
   opened.database.snapshot = 10
   opened.notifier.markDirty('one', { offset: 1, author: 'ana' })
@@ -26,7 +26,7 @@ async function toldBen() {
 }
 
 test('a total has the version of the newest count in it', async () => {
-  const { notifier, database, news, versions } = await toldBen()
+  const { notifier, database, news, versions } = await withTotalSent()
   database.rows = [row('ben', 'one', 2, 2)]
   database.snapshot = 12
   notifier.markDirty('one', { offset: 2, author: 'ana' })
@@ -42,14 +42,14 @@ test('a total has the version of the newest count in it', async () => {
 })
 
 test('a count that is not applied does not change the version', async () => {
-  const { notifier, news, versions } = await toldBen()
+  const { notifier, news, versions } = await withTotalSent()
   notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 0, snapshot: 99 })
   expect((await news()).at(-1)).toBe('ben total 3')
   expect(versions).toEqual([10])
 })
 
 test('the total of a user who has left the last channel has a version', async () => {
-  const { notifier, database, news, versions } = await toldBen()
+  const { notifier, database, news, versions } = await withTotalSent()
   database.rows = []
   database.snapshot = 20
   notifier.memberLeft(user('ben'))
@@ -58,7 +58,7 @@ test('the total of a user who has left the last channel has a version', async ()
 })
 
 test('a channel that comes with unread messages is counted again after its commit', async () => {
-  const { notifier, database, news, versions } = await toldBen()
+  const { notifier, database, news, versions } = await withTotalSent()
   database.rows.push(row('ben', 'new', 4, 1))
   database.snapshot = 14
   notifier.channelAdded(user('ben'), { id: 'new', unreadCount: 4, unreadVersion: 1 })
@@ -67,7 +67,7 @@ test('a channel that comes with unread messages is counted again after its commi
 })
 
 test('a total with a count read by a node of an earlier release has no version', async () => {
-  const { notifier, news, versions } = await toldBen()
+  const { notifier, news, versions } = await withTotalSent()
   notifier.receive(elsewhere('two', [3, 2]))
   expect(await news()).toEqual(['ben two 3', 'ben total 4'])
   notifier.receive(elsewhere('two', [4, 3], 11))
@@ -76,7 +76,7 @@ test('a total with a count read by a node of an earlier release has no version',
 })
 
 test('if versions may have fallen, the first total has none, so lower ones count', async () => {
-  const { notifier, database, news, versions } = await toldBen()
+  const { notifier, database, news, versions } = await withTotalSent()
   database.rows = [row('ben', 'one', 4, 1)]
   database.snapshot = 3
   notifier.invalidateAll()
@@ -89,7 +89,7 @@ test('if versions may have fallen, the first total has none, so lower ones count
 })
 
 test('missed counts are sent with the total, even if they do not change it', async () => {
-  const { notifier, database, news } = await toldBen()
+  const { notifier, database, news } = await withTotalSent()
   // The notes of both are lost. A client that was answered between them had a total of 4.
   database.rows = [row('ben', 'one', 2, 2), row('ben', 'two', 1, 2)]
   database.snapshot = 20

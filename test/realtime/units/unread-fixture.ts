@@ -61,7 +61,7 @@ export function openNotifier(...rows: Row[]) {
       return database.keys.length
     },
     failure: undefined as Error | undefined,
-    /** Pending while the node may not hear of all its users yet. */
+    /** Pending while the node may not receive notes for all its users yet. */
     settled: undefined as Promise<void> | undefined,
     hasReceivers: true,
     /** How long a statement takes that works, by its keys, and one that does not, at most. */

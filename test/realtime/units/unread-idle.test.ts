@@ -38,6 +38,6 @@ test('a count of another node is sent once, even if the database was unavailable
   notifier.receive({ kind: 'counts', node: 'node', channels })
   await newsWithin(2, news)
   database.failure = undefined
-  const told = await newsWithin(10, news)
-  expect(told.filter((each) => each === 'ben one 1')).toHaveLength(1)
+  const sent = await newsWithin(10, news)
+  expect(sent.filter((each) => each === 'ben one 1')).toHaveLength(1)
 })

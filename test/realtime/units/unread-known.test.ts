@@ -54,7 +54,7 @@ test('counts are loaded once the node receives the notes of what changes them', 
     channels: [{ appId: user('ben').appId, channelId: 'two', ...change, users: [['ben', 1, 1]] }],
   })
   expect([await news(), database.statements]).toEqual([[], 0])
-  // Read through another node, before this one heard of the user.
+  // Read through another node, before this one knew of the user.
   database.rows.splice(0, 1, row('ben', 'one', 0))
   settle()
   expect(await news()).toEqual(['ben two 1', 'ben total 1'])

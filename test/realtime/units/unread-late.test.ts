@@ -27,7 +27,7 @@ test.each([
 })
 
 /** A notifier with these users, to whose channel ana has written. */
-function openCrowd(names: string[]) {
+function openWithUsers(names: string[]) {
   const opened = openNotifier(...names.map((name) => row(name, 'one', 1)))
   for (const session of opened.sessions.of(user('ana')))
     for (const userId of names) opened.sessions.add({ ...session, userId })
@@ -37,18 +37,18 @@ const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `
 
 test('a count is sent however long it takes to load those of the other users', async () => {
   const names = namesOf(450)
-  const { notifier, database, news } = openCrowd(names)
+  const { notifier, database, news } = openWithUsers(names)
   database.readMs = (keys) => (keys.length > 1 ? 15_000 : 0)
   notifier.markDirty('one', { offset: 1, author: 'ana' })
-  const told = await newsWithin(60, news)
-  expect(told.filter((each) => each.endsWith('one 1'))).toEqual(
+  const sent = await newsWithin(60, news)
+  expect(sent.filter((each) => each.endsWith('one 1'))).toEqual(
     names.map((name) => `${name} one 1`),
   )
 })
 
 test('a count is sent if loading those of other users fails in between', async () => {
   const names = namesOf(450)
-  const { notifier, database, news } = openCrowd(names)
+  const { notifier, database, news } = openWithUsers(names)
   database.readMs = (keys) => (keys.length > 1 ? 15_000 : 0)
   database.onStatement = (keys) => {
     if (keys.includes('user 449')) throw new Error('connection lost')
@@ -56,8 +56,8 @@ test('a count is sent if loading those of other users fails in between', async (
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   expect(await newsWithin(60, news)).toEqual([])
   database.onStatement = () => {}
-  const told = await newsWithin(30, news)
-  expect(told.filter((each) => each.endsWith('one 1'))).toEqual(
+  const sent = await newsWithin(30, news)
+  expect(sent.filter((each) => each.endsWith('one 1'))).toEqual(
     names.map((name) => `${name} one 1`),
   )
 })
@@ -79,7 +79,7 @@ test.each([
   [['user 3', 'user 150'], 22],
 ])('counts of %j that take too long do not delay those of others', async (slow, seconds) => {
   const names = namesOf(190)
-  const { notifier, database, news, problems } = openCrowd(names)
+  const { notifier, database, news, problems } = openWithUsers(names)
   database.rows.push(row('ana', 'two', 1), row('ben', 'two', 1))
   database.timeoutMs = 4_000
   let timeouts = 0

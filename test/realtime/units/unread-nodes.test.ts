@@ -64,8 +64,8 @@ test('a count that another node read before the user left does not stay', async 
   // A count of a channel that the user has joined stays.
   database.rows = [row('ben', 'two', 2), row('ben', 'three', 4, 9)]
   notifier.receive(countsOfBen(['three', 3, 8]))
-  const told = await news()
-  expect([told.includes('ben three 4'), told.at(-1)]).toEqual([true, 'ben total 6'])
+  const sent = await news()
+  expect([sent.includes('ben three 4'), sent.at(-1)]).toEqual([true, 'ben total 6'])
 })
 
 test('channels counted by another node, or without users here, are not counted again', async () => {

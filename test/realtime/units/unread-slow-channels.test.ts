@@ -5,7 +5,7 @@ test.each([
   [['channel 37'], 15],
   [['channel 3', 'channel 37', 'channel 60', 'channel 90'], 15],
   [Array.from({ length: 8 }, (_, index) => `channel ${12 * index}`), 20],
-])('channels that shared a statement with %j are told soon', async (slow, seconds) => {
+])('channels that shared a statement with %j are sent soon', async (slow, seconds) => {
   const names = Array.from({ length: 100 }, (_, index) => `channel ${index}`)
   const { notifier, database, news } = openNotifier(...names.map((name) => row('ben', name, 1)))
   notifier.recheck(1)
@@ -66,15 +66,15 @@ test('a channel that is too slow for the users of all nodes is tried once a minu
     tries += 1
     throw timeout()
   }
-  const told: string[] = []
+  const sent: string[] = []
   for (let offset = 1; offset < 440; offset++) {
     database.rows = [row('ben', 'c', offset, offset)]
     notifier.markDirty('c', { offset, author: 'ana' })
-    told.push(...(await news()))
+    sent.push(...(await news()))
   }
   // It is tried with the others, once more, and a minute later. Users here get counts meanwhile.
   expect(tries).toBe(3)
-  expect(told.filter((each) => each.startsWith('ben c')).length).toBeGreaterThan(350)
+  expect(sent.filter((each) => each.startsWith('ben c')).length).toBeGreaterThan(350)
 })
 
 test('a user who was slow once is loaded once more, and then left alone', async () => {

@@ -52,9 +52,9 @@ test('a channel too slow to count for all nodes is counted for those of this nod
   }
   const count = async (offset: number) => {
     notifier.markDirty('c', { offset, author: 'ana' })
-    const told: string[] = []
-    for (let run = 0; run < 8; run++) told.push(...(await news()))
-    return told.filter((each) => each.startsWith('ben'))
+    const sent: string[] = []
+    for (let run = 0; run < 8; run++) sent.push(...(await news()))
+    return sent.filter((each) => each.startsWith('ben'))
   }
   expect([await count(1), notes]).toEqual([['ben c 1', 'ben total 1'], []])
   // It is tried for all nodes a minute later, and once that works, with the others again.

@@ -34,7 +34,7 @@ const reference = (db: Tx) => db`
   select count(*)
   from generate_series(1, 50000)`
 
-const nodeId = 'crowded'
+const nodeId = 'large'
 let users: UserRef[] = []
 let channelId = ''
 let copied = { topic: '', offset: 0 }
@@ -43,8 +43,8 @@ let deleted = copied
 beforeAll(async () => {
   const { appId, db } = world()
   const ana = await world().user('ana')
-  channelId = (await ana.channels.create({ type: 'group', name: 'Crowd' })).id
-  const { rev } = await ana.channels.update({ channelId, name: 'The crowd' })
+  channelId = (await ana.channels.create({ type: 'group', name: 'Large' })).id
+  const { rev } = await ana.channels.update({ channelId, name: 'Renamed' })
   copied = { topic: topics.channel(appId, channelId), offset: rev }
   await insertPairs(ana.id)
   await insertLargeChannels((await world().user('guest')).id)

@@ -11,9 +11,9 @@ const world = useWorld({
   timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER, pingMs: NEVER },
 })
 
-const CROWD = 5_000
+const FANS = 5_000
 
-/** A message of ana's in a channel with ben, to which a crowd reacted with each of these emojis. */
+/** A message of ana's in a channel with ben, to which many users reacted with these emojis. */
 async function admired(...emojis: string[]) {
   const { db, appId } = world()
   const [ana, ben] = await world().users('ana', 'ben')
@@ -21,7 +21,7 @@ async function admired(...emojis: string[]) {
     ...{ type: 'group', name: 'Talk', memberIds: ['ben'] },
   })
   const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
-  const fans = await insertUsers(world(), `fan-of-${channelId}-`, CROWD)
+  const fans = await insertUsers(world(), `fan-of-${channelId}-`, FANS)
   for (const emoji of emojis)
     await db`
       insert into reactions (app_id, message_id, emoji, user_id, created_at)
@@ -32,7 +32,7 @@ async function admired(...emojis: string[]) {
   return { ana, ben, fans, ref: { channelId, messageId } }
 }
 
-test('reactions of a crowd are shown and changed without reading all of them', async () => {
+test('reactions of thousands of users are shown and changed without reading them all', async () => {
   const { ana, ben, fans, ref } = await admired('👍', '🎉')
   const { channelId } = ref
   const own = { ...ref, emoji: '👍' }
@@ -50,7 +50,7 @@ test('reactions of a crowd are shown and changed without reading all of them', a
     for (const use of uses) expect(await rowsReadBy(world(), plan, use), `${use}`).toBeLessThan(500)
   const { messages } = await ben.messages.list({ channelId })
   const last = fans.toReversed().slice(0, limits.reactionUsers)
-  expect(messages[0]?.reactions.map(({ count }) => count)).toEqual([CROWD, CROWD])
+  expect(messages[0]?.reactions.map(({ count }) => count)).toEqual([FANS, FANS])
   expect(messages[0]?.reactions[0]?.users.map(({ id }) => id)).toEqual(last)
 })
 
@@ -64,8 +64,8 @@ test('a count that is kept stays exact, and goes with its message', async () => 
     where app_id = ${appId}
       and message_id = ${ref.messageId}
       and user_id = any(${ids}::text[])`
-  expect((await ben.reactions.add(own)).reactions).toMatchObject([{ count: CROWD + 1, own: true }])
-  await removeOf(fans.slice(0, CROWD - 2))
+  expect((await ben.reactions.add(own)).reactions).toMatchObject([{ count: FANS + 1, own: true }])
+  await removeOf(fans.slice(0, FANS - 2))
   expect(await counts()).toEqual([3])
   await ben.reactions.remove(own)
   expect(await counts()).toEqual([2])
@@ -154,7 +154,7 @@ test('reactions are counted for a role that has no rights to the counts yet', as
   await sql.unsafe(`
     delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}'`)
   const { reactions } = await ana.messages.get(ref)
-  expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
+  expect(reactions.map(({ count }) => count)).toEqual([FANS - 1])
 })
 
 test('the rights to count reactions give no other rights', async () => {
@@ -175,5 +175,5 @@ test('the rights to count reactions give no other rights', async () => {
       for each statement execute function public.count_reactions('1000')`
   await expect(sql.unsafe(`${own}; ${counting}`)).rejects.toThrow('permission denied for function')
   const { reactions } = await ana.messages.get(ref)
-  expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
+  expect(reactions.map(({ count }) => count)).toEqual([FANS - 1])
 })
