@@ -22,7 +22,7 @@ const giveUp = async () => {
 
 test('a job that was given up is listed with its reason, and runs when it is retried', async () => {
   const { job, messageId, channelId } = await giveUp()
-  // Nobody has tried it.
+  // No worker has tried it.
   const facts = { task: 'push-message', size: 1, attempts: 0, reason: 'too old' }
   expect(job.about).toEqual([{ messageId, channelId, userId: null }])
   expect(job).toMatchObject(facts)

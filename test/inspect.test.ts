@@ -199,11 +199,11 @@ test('the operator sees what decides whether a user is pushed to', async () => {
   ])
   const create = (name: string) =>
     ana.channels.create({ type: 'group', name, memberIds: ['inspected-ben'] })
-  const [muted, heard] = [await create('Muted'), await create('Heard')]
+  const [muted, loud] = [await create('Muted'), await create('Loud')]
   await ana.channels.updateSettings({ channelId: muted.id, muted: true })
   const mutedFor = async (query: object) => {
     const { channels } = await operator.inspect.channels({ appId, ...query })
-    return [muted.id, heard.id].map((of) => channels.find(({ id }) => id === of)?.muted)
+    return [muted.id, loud.id].map((of) => channels.find(({ id }) => id === of)?.muted)
   }
   expect(await mutedFor({ userId: 'inspected-ana' })).toEqual([true, false])
   expect(await mutedFor({ userId: 'inspected-ben' })).toEqual([false, false])

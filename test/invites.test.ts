@@ -180,7 +180,7 @@ test('owners and admins list the valid invites, and members do not', async () =>
   expect(await refusal(cem.invites.revoke({ workspaceId, inviteId: first.id }))).toEqual(forbidden)
 })
 
-test('a revoked invite admits nobody, and those who joined by it stay', async () => {
+test('a revoked invite admits no one, and those who joined by it stay', async () => {
   const { owner, workspaceId } = await workspaceOf('r-ana')
   const other = await workspaceOf('r-other')
   const [ben, cem] = await world().users('r-ben', 'r-cem')

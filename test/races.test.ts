@@ -104,12 +104,12 @@ test('a deletion wins over a concurrent edit, whichever comes first', async () =
     expect(round % 2 ? first : second).toBe('done')
   }
   expect((await rowsOf(world(), channelId)).every(({ deletedAt }) => deletedAt)).toBe(true)
-  const told = await world().db`
+  const shown = await world().db`
     select
     from events
     where envelope like '%secret%'
       and topic like ${`%:${world().appId}:%`}`
-  expect(told).toHaveLength(0)
+  expect(shown).toHaveLength(0)
 })
 
 test('concurrent reactions are all in the last event', async () => {

@@ -146,7 +146,7 @@ test.each(['public', 'livestream', 'team'] as const)(
       ...own,
       ...{ removed: true, channel: { ...own?.channel, ...record } },
     })
-    // The user hears of later messages as a member does.
+    // The user receives later messages as a member does.
     const since = { channels: { [channelId]: channels[channelId]?.rev ?? 0 } }
     await hana.messages.send({ channelId, text: 'news' })
     const { messages } = (await ivo.sync.pull(since)).channels[channelId] ?? {}

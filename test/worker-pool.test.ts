@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { createDataFolder } from './support/folders.ts'
 import { until } from './support/until.ts'
 
-/** The pool with processes that only listen, and end when they are told to. */
+/** The pool with processes that only listen, and end on order. */
 
 const folder = createDataFolder('worker-pool')
 const broken = join(folder, 'broken')

@@ -67,7 +67,7 @@ async function moveApp() {
 }
 const topic = () => `chat:${world().appId}:${channelId}`
 
-test.skipIf(process.platform === 'win32')('nobody else on the machine may read the file', () => {
+test.skipIf(process.platform === 'win32')('no other user of the machine may read the file', () => {
   expect(statSync(folder.path('all')).mode & 0o777).toBe(0o600)
 })
 

@@ -16,7 +16,7 @@ const settingsOf = async ({ id: appId }: { id: string }) =>
   (await operator().apps.get({ appId })).settings
 const openSettings = ({ id }: { id: string }) => openConsole(`#/apps/${id}/settings`)
 
-test('a save sets what was changed, and nothing that somebody else has set meanwhile', async () => {
+test('a save sets what was changed, and nothing that another operator set meanwhile', async () => {
   const app = await createApp('Two operators')
   await operator().apps.update({ appId: app.id, settings: { messageRetentionDays: 30 } })
   const page = await openSettings(app)
