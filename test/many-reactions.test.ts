@@ -54,7 +54,7 @@ test('reactions of thousands of users are shown and changed without reading them
   expect(messages[0]?.reactions[0]?.users.map(({ id }) => id)).toEqual(last)
 })
 
-test('a count that is kept stays exact, and goes with its message', async () => {
+test('a stored reaction count stays exact, and is deleted with its message', async () => {
   const { db, appId } = world()
   const { ana, ben, fans, ref } = await admired('👍')
   const own = { ...ref, emoji: '👍' }
@@ -85,7 +85,7 @@ test('a count that is kept stays exact, and goes with its message', async () => 
   ).toHaveLength(0)
 })
 
-test('a count is kept from the hundredth user on', async () => {
+test('a reaction count is stored from the hundredth user on', async () => {
   const { db, appId } = world()
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })

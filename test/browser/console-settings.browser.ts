@@ -148,7 +148,7 @@ test('the operator sees what a user is notified of', async () => {
   await expectVisible(rowOf(page, /Soup of the day.*Muted/))
 })
 
-test('a number that the browser refuses is shown below the bar, with its name', async () => {
+test('a number that the browser refuses is scrolled into view, with its label', async () => {
   const app = await createApp('Below the bar')
   const page = await openConsole(`#/apps/${app.id}/settings`, {
     viewport: { width: 1280, height: 500 },

@@ -47,7 +47,7 @@ beforeAll(async () => {
     from generate_series(1, ${MANY}) n`
 })
 
-describe.each(['with statistics of before', 'with statistics'])('%s', (statistics) => {
+describe.each(['with outdated statistics', 'with statistics'])('%s', (statistics) => {
   beforeAll(async () => {
     if (statistics === 'with statistics') await world().db`vacuum analyze`
     else await planAnew(world())

@@ -173,7 +173,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     // Users receive their own changes, too.
     expect(namesOf(elsewhere, here.id)).toEqual(['The mover'])
   })
-  check('what a worker publishes is looked up by the worker, once, for all nodes', async () => {
+  check('a worker looks up the recipients of its events once, for all nodes', async () => {
     const { appId, databaseUrl, db, pool } = world()
     const robot = await world().user('robot')
     const served = await world().users(...upTo(OTHERS).map((n) => `served${n}`))

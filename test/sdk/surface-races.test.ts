@@ -79,7 +79,7 @@ test('a selected part notifies its listeners of its own changes only', async () 
   expect(notified).toEqual([1])
 })
 
-test('roots are loaded although a jump in them has failed', async () => {
+test('messages without replies load although a jump among them has failed', async () => {
   const { chat, channel, hold, refuseRequests } = scriptedChat()
   const talk = channel('c')
   const { id: parentId } = talk.send('hello')

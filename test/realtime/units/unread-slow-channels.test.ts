@@ -77,7 +77,7 @@ test('a channel that is too slow for the users of all nodes is tried once a minu
   expect(sent.filter((each) => each.startsWith('ben c')).length).toBeGreaterThan(350)
 })
 
-test('a user who was slow once is loaded once more, and then left alone', async () => {
+test('a user whose counts were slow once is loaded once more, and not again', async () => {
   const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
   database.timeoutMs = 4_000
   database.onStatement = () => {
