@@ -122,7 +122,10 @@ test('members with long names and images end after a megabyte, wherever they are
     path: `channels/${channelId}`,
   })
   expect(channel.members.length).toBeGreaterThan(50)
-  await world().db`update channels set member_count = ${READERS + 1} where id = ${channelId}`
+  await world().db`
+    update channels
+    set member_count = ${READERS + 1}
+    where id = ${channelId}`
   const synced = await askBounded<{ channels: Record<string, { members?: object }> }>(
     world(),
     ana,

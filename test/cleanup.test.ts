@@ -156,7 +156,13 @@ async function storeExpired(urlHash: string) {
   await db`
     insert into link_previews (app_id, url_hash, preview, expires_at)
     values (${appId}, ${urlHash}, null, now() - interval '1 second')`
-  return async () => (await db`select from link_previews where url_hash = ${urlHash}`).length > 0
+  return async () =>
+    (
+      await db`
+        select
+        from link_previews
+        where url_hash = ${urlHash}`
+    ).length > 0
 }
 test('while another node cleans up nothing is done, and afterwards a pass is run', async () => {
   const isStored = await withoutCleanup(world(), async () => {
@@ -182,7 +188,11 @@ test('a pass that runs out of time is continued by another one, on any node', as
   const cleanup = cleanupElsewhere(world(), { passMs: 300 })
   await whileRowLocked(
     world(),
-    (sql) => sql`select from workspace_invites where workspace_id = ${workspaceId} for update`,
+    (sql) => sql`
+      select
+      from workspace_invites
+      where workspace_id = ${workspaceId}
+      for update`,
     () => cleanup.run(),
   )
   await vi.waitUntil(async () => !(await isStored()), patient)
@@ -204,7 +214,11 @@ test('channels that are abandoned while a server runs are purged within an hour'
       set updated_at = now() - interval '8 days', last_activity_at = now() - interval '8 days'
       where id = ${channelId}`
     await cleanup.pass()
-    const left = await db`select from channels where id = ${channelId} and deleted_at is null`
+    const left = await db`
+      select
+      from channels
+      where id = ${channelId}
+        and deleted_at is null`
     expect(left).toEqual([])
   }
 })

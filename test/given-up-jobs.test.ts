@@ -185,7 +185,10 @@ test('jobs that were given up are kept for a week', async () => {
   expect(await givenUpJobs()).toHaveLength(1)
   await failedDaysAgo(8)
   // A job that a worker runs is not given up, and neither is one that waits.
-  const all = () => world().db`select from graphile_worker._private_jobs where id = ${job.id}`
+  const all = () => world().db`
+    select
+    from graphile_worker._private_jobs
+    where id = ${job.id}`
   await world().db`
     update graphile_worker._private_jobs
     set locked_at = now(), locked_by = 'a worker'

@@ -80,7 +80,10 @@ test('staging previews and pushes takes no additional statement', async () => {
     await send()
     expect(await workOf(send)).toHaveLength(4)
     expect(
-      await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`,
+      await promising.db`
+        select task
+        from staged_jobs
+        where task in ('preview', 'push-message')`,
     ).toHaveLength(4)
   } finally {
     await promising.stop()

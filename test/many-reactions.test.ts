@@ -115,7 +115,11 @@ test('users of reactions with large images leave a message under a megabyte', as
   const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
   const fans = await insertUsers(world(), 'large-', limits.reactionUsers)
   const image = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
-  await db`update users set image = ${image} where app_id = ${appId} and id = any(${fans})`
+  await db`
+    update users
+    set image = ${image}
+    where app_id = ${appId}
+      and id = any(${fans})`
   await db`
     insert into reactions (app_id, message_id, emoji, user_id)
     select ${appId}, ${messageId}, ':' || n || ':', id

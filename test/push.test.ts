@@ -299,7 +299,11 @@ test('a reaction to the message of a deleted user is not pushed to them', async 
   await withoutCleanup(world(), async () => {
     await world().backend.users.delete({ userId: ben.id })
     await cleo.reactions.add({ channelId, messageId, emoji: '👋' })
-    const left = await db`select from members where app_id = ${appId} and user_id = ${ben.id}`
+    const left = await db`
+      select
+      from members
+      where app_id = ${appId}
+        and user_id = ${ben.id}`
     expect(left).not.toEqual([])
     await idle(world())
   })

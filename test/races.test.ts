@@ -177,8 +177,15 @@ test.each([
   await ben.messages.send({ channelId, text: 'first' })
   const isMember = (sql: Tx) => sql`channel_id = ${channelId} and user_id = ${ana.id}`
   const { db } = world()
-  await db`update members set ${db(moves)} = 1, ${db(other)} = 0 where ${isMember(db)}`
-  const lock = (sql: Tx) => sql`select from members where ${isMember(sql)} for no key update`
+  await db`
+    update members
+    set ${db(moves)} = 1, ${db(other)} = 0
+    where ${isMember(db)}`
+  const lock = (sql: Tx) => sql`
+    select
+    from members
+    where ${isMember(sql)}
+    for no key update`
   const { sending } = await whileRowLocked(world(), lock, async (sql) => {
     const sending = ana.messages.send({ channelId, text: 'second' })
     await waitingForRows(world(), 1)

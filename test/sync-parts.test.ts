@@ -204,7 +204,10 @@ test('parts without room in 1 MB are left out as a whole, or say that there is m
       from messages
       where channel_id = ${channelId}
         and seq > 10`
-    await db`update channels set last_seq = 34, rev = 34 where id = ${channelId}`
+    await db`
+      update channels
+      set last_seq = 34, rev = 34
+      where id = ${channelId}`
   }
   const ids = talks.map(({ channelId }) => channelId)
   const roots = talks.map(({ root }) => root)

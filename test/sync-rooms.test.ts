@@ -139,7 +139,11 @@ test('a sync with long messages stays within 1 MB and leaves out pages beyond it
   for (const id of ids) {
     await insertMembers(world(), id, await insertUsers(world(), `long-${id}`, 10))
     await db`update channels set member_count = 11 where id = ${id}`
-    await db`update members set custom = ${custom} where app_id = ${appId} and channel_id = ${id}`
+    await db`
+      update members
+      set custom = ${custom}
+      where app_id = ${appId}
+        and channel_id = ${id}`
   }
   const pull = async (since: number) => {
     const channels = Object.fromEntries(ids.map((id) => [id, since]))

@@ -47,7 +47,11 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await db`
     insert into reactions (app_id, message_id, emoji, user_id)
     values (${appId}, ${late.id}, '👎', 'ben')`
-  await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = 'gone'`
   return { ana, ben, channelId, growingId, deletedId, endingId }
 }
 

@@ -68,6 +68,9 @@ test('finishing many channels does not read the members of earlier ones again', 
   }
   const rows = await rowsReadBy(world(), 'generic', finish)
   expect(rows).toBeLessThan(450_000)
-  const unset = await db`select from members where unread_after_seq = ${UNSET_MARKER}`
+  const unset = await db`
+    select
+    from members
+    where unread_after_seq = ${UNSET_MARKER}`
   expect(unset).toHaveLength(0)
 })

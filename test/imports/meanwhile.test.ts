@@ -30,7 +30,14 @@ test('a channel that a file has twice is refused once, for its first line', asyn
     await ended
   }
   const running = post({ url, apiKey }, ReadableStream.from(file()) as never)
-  await expect.poll(() => db`select from channels where app_id = ${appId}`).toHaveLength(1)
+  await expect
+    .poll(
+      () => db`
+        select
+        from channels
+        where app_id = ${appId}`,
+    )
+    .toHaveLength(1)
   const ana = world().api({ apiKey, userId: 'ana' })
   await ana.channels.create({ type: 'messaging', memberIds: ['max'] })
   end()

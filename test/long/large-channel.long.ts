@@ -31,7 +31,10 @@ test('a message to 5,000 members online takes few statements, and few frames eac
   const { appId, db } = world()
   const ids = await insertUsers(world(), 'fan', MEMBERS)
   await insertMembers(world(), channelId, ids)
-  await db`update channels set member_count = ${MEMBERS + 1} where id = ${channelId}`
+  await db`
+    update channels
+    set member_count = ${MEMBERS + 1}
+    where id = ${channelId}`
   let frames = 0
   const closed: unknown[] = []
   const sockets = await inBatches(ids, 50, async (userId) => {

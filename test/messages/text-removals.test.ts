@@ -233,7 +233,10 @@ test.each([
       await purge(context)
       expect(await storedWith(SECRET)).toBe(0)
     })
-    const messages = await world().db`select from messages where channel_id = ${channelId}`
+    const messages = await world().db`
+      select
+      from messages
+      where channel_id = ${channelId}`
     expect(messages).toHaveLength(0)
   },
 )

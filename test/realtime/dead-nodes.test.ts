@@ -37,5 +37,10 @@ test('the users of a large dead node are offline, a thousand by each transaction
   const announced = [...first.offline.map(({ userId }) => `${userId} offline`), ...here.changes]
   expect(announced.sort()).toEqual(userIds.map((userId) => `${userId} offline`).sort())
   expect(await dead.rows()).toEqual([])
-  expect(await world().db`select from nodes where id = ${dead.nodeId}`).toHaveLength(0)
+  expect(
+    await world().db`
+      select
+      from nodes
+      where id = ${dead.nodeId}`,
+  ).toHaveLength(0)
 })

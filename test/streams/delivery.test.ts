@@ -171,7 +171,12 @@ test('no streamed text is left of a channel that is deleted', async () => {
   await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never })
   await until(
     async () =>
-      (await db`select from message_streams where message_id = ${messageId}`).length === 0,
+      (
+        await db`
+          select
+          from message_streams
+          where message_id = ${messageId}`
+      ).length === 0,
   )
 })
 

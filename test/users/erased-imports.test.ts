@@ -238,6 +238,11 @@ test('no imported reaction or pin is stored for a message that is being erased',
   await finish(channelId)
   const otis = await world().user('otis')
   expect((await otis.pins.list({ channelId })).messages).toEqual([])
-  expect(await db`select from reactions where message_id = ${messageId}`).toEqual([])
+  expect(
+    await db`
+      select
+      from reactions
+      where message_id = ${messageId}`,
+  ).toEqual([])
   expect(await db`select from pins where message_id = ${messageId}`).toEqual([])
 })

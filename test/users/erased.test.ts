@@ -158,7 +158,11 @@ test('after an erasure no table has a text or the name, of events kept for webho
     ...['message.new', 'message.new', 'channel.deleted'],
   ])
   // Texts of others stay, also where they quote each other.
-  const theirs = db`select from events where topic = ${topic} and strpos(envelope, ${words}) > 0`
+  const theirs = db`
+    select
+    from events
+    where topic = ${topic}
+      and strpos(envelope, ${words}) > 0`
   expect(await theirs).toHaveLength(2)
   const named = db`select from events where topic = ${topic} and strpos(envelope, '"Kept"') > 0`
   expect(await named).toHaveLength(1)

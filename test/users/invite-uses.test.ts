@@ -58,10 +58,18 @@ test('export and erasure read no uses of invites by the id in other apps', async
     const whole = () => exportOf(world(), 'admin')
     expect.soft(await rowsReadBy(world(), plan, whole), plan).toBeLessThan(MANY / 10)
     const query = { appId, userIds: ['admin'], limit: 1_000 }
-    await db`update users set deleted_at = now() where app_id = ${appId} and id = 'admin'`
+    await db`
+      update users
+      set deleted_at = now()
+      where app_id = ${appId}
+        and id = 'admin'`
     const remove = () => pool.use((tx) => deleteInviteUses(tx, query))
     expect.soft(await rowsReadBy(world(), plan, remove), plan).toBeLessThan(MANY / 10)
-    await db`update users set deleted_at = null where app_id = ${appId} and id = 'admin'`
+    await db`
+      update users
+      set deleted_at = null
+      where app_id = ${appId}
+        and id = 'admin'`
   }
   expect(await usesOf('admin')).toEqual([{ appId: largeId, count: MANY }])
 })
