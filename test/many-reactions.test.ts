@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
-import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const NEVER = 1_000_000
@@ -14,7 +14,7 @@ const world = useWorld({
 const FANS = 5_000
 
 /** A message of ana's in a channel with ben, to which many users reacted with these emojis. */
-async function admired(...emojis: string[]) {
+async function createReactions(...emojis: string[]) {
   const { db, appId } = world()
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
@@ -28,12 +28,12 @@ async function admired(...emojis: string[]) {
       select ${appId}, ${messageId}, ${emoji}, id, now() - n * interval '1 second'
       from unnest(${fans}::text[]) with ordinality as fan (id, n)`
   await db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   return { ana, ben, fans, ref: { channelId, messageId } }
 }
 
 test('reactions of thousands of users are shown and changed without reading them all', async () => {
-  const { ana, ben, fans, ref } = await admired('👍', '🎉')
+  const { ana, ben, fans, ref } = await createReactions('👍', '🎉')
   const { channelId } = ref
   const own = { ...ref, emoji: '👍' }
   const uses: (() => Promise<unknown>)[] = [
@@ -56,7 +56,7 @@ test('reactions of thousands of users are shown and changed without reading them
 
 test('a stored reaction count stays exact, and is deleted with its message', async () => {
   const { db, appId } = world()
-  const { ana, ben, fans, ref } = await admired('👍')
+  const { ana, ben, fans, ref } = await createReactions('👍')
   const own = { ...ref, emoji: '👍' }
   const counts = async () => (await ana.messages.get(ref)).reactions.map(({ count }) => count)
   const removeOf = (ids: string[]) => db`
@@ -152,7 +152,7 @@ async function reactingRole() {
 }
 
 test('reactions are counted for a role that has no rights to the counts yet', async () => {
-  const { ana, fans, ref } = await admired('👍')
+  const { ana, fans, ref } = await createReactions('👍')
   const { sql } = await reactingRole()
   // A server does this while the migration goes on, which grants rights at its end.
   await sql.unsafe(`
@@ -162,7 +162,7 @@ test('reactions are counted for a role that has no rights to the counts yet', as
 })
 
 test('the rights to count reactions give no other rights', async () => {
-  const { ana, fans, ref } = await admired('👍')
+  const { ana, fans, ref } = await createReactions('👍')
   const { role, sql } = await reactingRole()
   // The owner of the counts would fire this trigger, were this table taken for theirs.
   await sql.unsafe(`

@@ -161,7 +161,7 @@ test('a sync with long messages stays within 1 MB and leaves out pages beyond it
   const pages = Object.values<{ page?: { messages: { seq: number }[]; hasMore: boolean } }>(
     channels,
   ).flatMap(({ page }) => page ?? [])
-  // Either page may be shortened: it has the newest messages, without a hole.
+  // Either page may be shortened: it has the newest messages, without a gap.
   expect(pages.length).toBeGreaterThan(0)
   for (const { messages, hasMore } of pages) {
     expect(messages.at(-1)?.seq).toBe(30)

@@ -3,7 +3,7 @@ import { selectConnected } from '@parley/server/features/connected'
 import { expect, onTestFinished, test } from 'vitest'
 import { createGroup, payloads, useListeners } from '../realtime/listeners.ts'
 import { quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const LARGE = 5_000
@@ -78,7 +78,7 @@ test('notifying the co-members of a user reads no rows of large or other channel
   const changes = await acquaint(ana, ben)
   for (const statistics of ['none', 'analysed']) {
     if (statistics === 'analysed') await world().db`analyze`
-    else await planAnew(world())
+    else await discardPlans(world())
     for (const plan of ['generic', 'custom'] as const) {
       for (const [name, change] of Object.entries(changes)) {
         const rows = await rowsReadBy(world(), plan, change)

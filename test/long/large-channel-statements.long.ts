@@ -10,7 +10,7 @@ import { selectCountsOfChannels, selectCountsOfUsers } from '@parley/server/real
 import { beforeAll, expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
 import { quietTimings } from '../support/quiet.ts'
-import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, pagesReadBy, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -195,7 +195,7 @@ for (const statistics of ['without', 'with']) {
   test(title, async () => {
     const { db, pool } = world()
     if (statistics === 'with') await db`analyze`
-    await planAnew(world())
+    await discardPlans(world())
     for (const [name, { about, run }] of Object.entries(statements)) {
       const times = await timesReference(run)
       const work = () => pool.use(run)

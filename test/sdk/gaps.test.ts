@@ -76,7 +76,7 @@ test('a reader who is no member is shown what they missed', async () => {
   await until(messages, (shown) => ready(shown) && texts(shown).join() === '1,2', 5_000)
 })
 
-test('a room that was left before its gap was filled has no hole later', async () => {
+test('a room that was left before its gap was filled has no gap later', async () => {
   const clock = stoppedClock()
   const scripted = scriptedChat()
   const { chat, channel } = scripted

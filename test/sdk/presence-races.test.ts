@@ -140,7 +140,7 @@ test("reads and messages that cross cost no request and end in the server's stat
   await until(list, ready)
   await quiet()
   const before = count(/./)
-  // The author has read everything on another device; that news comes after the message.
+  // The author has read everything on another device; that event comes after the message.
   talk.reads.set('me', 1)
   talk.send('2', { by: 'me' })
   await until(room.reads, ({ byUser: { me } }) => me?.lastReadSeq === 2)

@@ -29,7 +29,7 @@ function lateSnapshot() {
   return { ...server, talk, room: server.chat.channel('c'), release, stored }
 }
 
-test('a snapshot that is read once the room is subscribed leaves no hole', async () => {
+test('a snapshot that is read once the room is subscribed leaves no gap', async () => {
   const { chat, room, hold, release } = lateSnapshot()
   room.watch()
   const sync = hold(/^POST \/api\/sync$/)

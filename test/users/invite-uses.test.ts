@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { exportOf } from '../support/exported.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { NEVER, quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -34,7 +34,7 @@ async function useManyElsewhere(userId: string) {
     select ${appId}, md5(n::text)::uuid, ${userId}
     from generate_series(1, ${MANY}::int) n`
   await db`vacuum analyze workspace_invite_uses, workspace_invites`
-  await planAnew(world())
+  await discardPlans(world())
   return appId
 }
 

@@ -30,7 +30,7 @@ export function useTwinSockets(world: () => World) {
   })
   afterAll(() => {
     const foreign = listeners.flatMap(({ received }, index) =>
-      received.map(({ envelope }) => envelope).filter((event) => !isOwnNews(event, totals[index])),
+      received.map(({ envelope }) => envelope).filter((event) => !isOwnEvent(event, totals[index])),
     )
     expect({ foreign, interruptions }, 'received by another app').toEqual({
       foreign: [],
@@ -41,6 +41,6 @@ export function useTwinSockets(world: () => World) {
 }
 
 /** A node that has missed notes sends its users their totals once more. */
-const isOwnNews = ({ type, payload }: Envelope, total: number | undefined) =>
+const isOwnEvent = ({ type, payload }: Envelope, total: number | undefined) =>
   (type === 'presence.online' && payload.userId === 'ana.peer') ||
   (type === 'channel.total_unread_changed' && payload.count === total)
