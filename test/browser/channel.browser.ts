@@ -36,7 +36,7 @@ async function showDetails(...pages: Page[]) {
   }
 }
 
-test('an owner renames a channel for everybody, and members have no button for it', async () => {
+test('an owner renames a channel for everyone, and members have no button for it', async () => {
   const [ana, ben] = await openBoth('Draft')
   await showDetails(ana, ben)
   expect(await detailsOf(ben).getByRole('button', { name: 'Edit' }).count()).toBe(0)

@@ -189,9 +189,9 @@ function transportsToTest() {
     close() {
       this.isClosed = true
     }
-    /** As in Node.js, where an error that nobody listens to ends the process. */
+    /** As in Node.js, where an error without a listener ends the process. */
     fail() {
-      if (!this.onerror) throw new Error('nobody listens to errors')
+      if (!this.onerror) throw new Error('no listener for errors')
       this.onerror()
       this.onclose?.()
     }

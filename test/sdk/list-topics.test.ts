@@ -104,7 +104,7 @@ test('a channel that is gone by the answer to its subscription is subscribed no 
   expect([subscribed.size, subscriptions.has('c')]).toEqual([0, false])
 })
 
-test('an outage trims a list that nobody watches to 200 channels and the open rooms', async () => {
+test('an outage trims an unwatched list to 200 channels and the open rooms', async () => {
   const { chat, channel, topics, count, cut, mend } = scriptedChat()
   for (let index = 0; index < 240; index++)
     Object.assign(channel(`c${index}`).send('hello'), { createdAt: timeOf(index) })

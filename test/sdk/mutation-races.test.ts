@@ -202,7 +202,7 @@ test('a change whose event fell into a gap goes when the gap is filled', async (
   expect(item()?.pinned).toBe(false)
 })
 
-test('a change made while nobody watches the room goes with its answer', async () => {
+test('a change made in an unwatched room goes with its answer', async () => {
   const { chat, channel, emit } = scriptedChat()
   const talk = channel('c')
   talk.send('1')

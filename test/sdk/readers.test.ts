@@ -100,7 +100,7 @@ test('a reader who is no member marks nothing as read, also without a connection
   expect(calls.filter((call) => call.endsWith('/read'))).toEqual([])
 })
 
-test('someone who has left a public channel can still open its record', async () => {
+test('a user who has left a public channel can still open its record', async () => {
   const { owner, channelId, calls, chat, room } = await createReader('leaver')
   await owner.members.add({ channelId, userIds: ['leaver'] })
   await chat.connect()

@@ -42,7 +42,7 @@ test("the five minutes of the client's README work on a new app", async () => {
     await runExamples([backend], given, [])
   })
   await expect.poll(() => said).toEqual(['Tokens: http://127.0.0.1:3000/chat-token'])
-  // The backend does not wait for its users. Nobody opens a page as soon as that.
+  // The backend does not wait for its users. No one opens a page as soon as that.
   const findBen = () => db`
     select
     from users

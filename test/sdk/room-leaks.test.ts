@@ -6,7 +6,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 /** Longer than a room lingers, and than any load waits before it is retried. */
 const LONG_MS = 60_000
 
-test('a room that nobody watches keeps no topic and no timer, and makes no requests', async () => {
+test('an unwatched room keeps no topic and no timer, and makes no requests', async () => {
   const clock = stoppedClock()
   const { chat, channel, topics, requests } = scriptedChat()
   const talk = channel('c')
@@ -177,7 +177,7 @@ test('a sent message ends typing at once, and a lost connection without a call',
   expect(await calls()).toBe(3)
 })
 
-test('someone is shown as typing until they stop, send, or are silent for 8 seconds', async () => {
+test('a user is shown as typing until they stop, send, or are silent for 8 seconds', async () => {
   const clock = stoppedClock()
   const { chat, channel, cut } = scriptedChat()
   const talk = channel('c', ['me', 'ana', 'ben'])
@@ -228,7 +228,7 @@ async function watchedRoom() {
   return { clock, talk, id, room, stop }
 }
 
-test('rooms that nobody watches have no topic after lost events either', async () => {
+test('unwatched rooms have no topic after lost events either', async () => {
   const clock = stoppedClock()
   const { chat, channel, topics, cut, mend, loseEvents } = scriptedChat()
   for (const id of ['c', 'd']) channel(id).send('hello')

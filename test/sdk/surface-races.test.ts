@@ -208,7 +208,7 @@ test('messages that arrive below a window into history are kept up to a limit', 
   expect(addNewest(state, newest).mainWindow?.from).toBe(2_951)
 })
 
-test('sent messages wait for a timeline that nobody opens in a bounded number', () => {
+test('a bounded number of sent messages waits for a timeline that is never opened', () => {
   const { messages } = sentMessages(300)
   const page = { messages: [], hasMore: false } as const
   const sent = messages.reduce(

@@ -182,7 +182,7 @@ test('a subscription that ends with insufficient state is made again at once', a
   expect(stories[0]).toEqual(['from one 0', 'event one', 'from two 5'])
 })
 
-test('a subscriber that throws is reported, and everybody else gets their events', async () => {
+test('a subscriber that throws is reported, and the others get their events', async () => {
   const { first, stories, connection, errors, status } = await liveConnection('a')
   const fail = () => {
     throw new Error('a bug')
