@@ -74,7 +74,11 @@ test('events expire after a day, and read marks are thinned to the last of each 
       and (m.channel_id = ${otherId} or m.user_id <> 'ros')`
   await cleanupElsewhere(world()).pass()
   const marks = await db`
-    select seq from read_marks where channel_id = ${channelId} and user_id = 'ros' order by seq`
+    select seq
+    from read_marks
+    where channel_id = ${channelId}
+      and user_id = 'ros'
+    order by seq`
   expect(marks.map(({ seq }) => seq)).toEqual([4, 7, 8, 9])
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
 })

@@ -63,7 +63,8 @@ export async function rowsOf({ db }: World, appId: string): Promise<Rows> {
     const columns = await db`
       select attname
       from pg_attribute
-      where attrelid = ${name}::regclass and attname in ('app_id', 'channel_id')`
+      where attrelid = ${name}::regclass
+        and attname in ('app_id', 'channel_id')`
     if (columns.length === 0) continue
     const found = await db.unsafe(
       `select to_jsonb(t) - array['${numbered ?? ''}', 'last_used_at', 'last_active_at'] as row

@@ -44,7 +44,9 @@ const insertChannels = (anaId: string, benId: string) =>
         union all
         select id
         from users
-        where app_id = ${appId} and made.member_count > 1 and (id = ${benId} or id like 'fan%')
+        where app_id = ${appId}
+          and made.member_count > 1
+          and (id = ${benId} or id like 'fan%')
       ) member`
   })
 
