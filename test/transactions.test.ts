@@ -34,20 +34,21 @@ test('a batch whose time was over before its commit was sent has stored nothing'
 
 test('effects of a call run after its events, and both after the commit', async () => {
   const { appId, pool } = world()
-  const user = await world().user('told')
-  const heard: string[] = []
-  const publish = (events: { type: string }[]) => void heard.push(...events.map(({ type }) => type))
+  const user = await world().user('notified')
+  const happened: string[] = []
+  const publish = (events: { type: string }[]) =>
+    void happened.push(...events.map(({ type }) => type))
   await pool.use((connection) =>
     runInTransaction(
       connection,
       { appId, publisher: { ...silent, publish } },
       async ({ emitToUser, afterCommit }) => {
-        afterCommit(() => void heard.push('effect'))
+        afterCommit(() => void happened.push('effect'))
         emitToUser(user.id, 'workspace.removed', { workspaceId: appId })
       },
     ),
   )
-  expect(heard).toEqual(['workspace.removed', 'effect'])
+  expect(happened).toEqual(['workspace.removed', 'effect'])
 })
 
 test('if one of several statements sent together fails, that one is reported', async () => {

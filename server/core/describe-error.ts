@@ -1,7 +1,7 @@
 type DatabaseFields = Record<'code' | 'routine', string> &
   Partial<Record<'table' | 'table_name' | 'constraint' | 'constraint_name', string>>
 
-/** An error, as the log has it. */
+/** An error in the form that the log shows. */
 type DescribedError = {
   message: string
   code?: string

@@ -13,7 +13,7 @@ const stored = { version: 1, ...room }
 const listed = { channel: { id: 'c', type: 'group', rev: 1, unreadCount: 0 }, sortKey: 1 }
 const storedList = { version: 1, epoch: 'e', totalUnread: 0, listed: [listed] }
 
-/** A storage in memory, whose writes fail or wait as they are told. */
+/** A storage in memory, whose writes a test makes fail or wait. */
 function openStorage() {
   const rows = new Map<string, unknown>()
   const written: string[] = []

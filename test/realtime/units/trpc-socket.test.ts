@@ -77,7 +77,7 @@ test('a tRPC socket whose token is being verified may send one frame in all', as
   expect(closed).toEqual([closings.badRequest.code])
 })
 
-test('frames that wait for a token count with what it takes to keep them', async () => {
+test('frames held until a token is verified count with their memory overhead', async () => {
   const { trpc, receive, closed, holdVerification } = await openSocket()
   holdVerification()
   receive(frame(10))
@@ -182,7 +182,7 @@ test('a tRPC socket is closed in time without a token, and after its token expir
   expect(timers()).toBe(0)
 })
 
-test('a tRPC socket that does not read may leave a mebibyte, and what it had missed', async () => {
+test('a tRPC socket may leave a mebibyte unread, besides the events it recovers', async () => {
   const { trpc, connect, bare, memory, written, closed } = await openSocket()
   await connect()
   bare.bufferedAmount = bufferedBytes
