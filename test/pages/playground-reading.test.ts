@@ -37,6 +37,7 @@ test('a text is shown with its styles, and what is not one is left as it is', as
     '*a* **b** _c_ ~d~ ~~e~~ `*f*`':
       '<strong>a</strong> <strong>b</strong> <em>c</em> <s>d</s> <s>e</s> <code>*f*</code>',
     'snake_case_name 2 * 3 * 4 *open': 'snake_case_name 2 * 3 * 4 *open',
+    'a*b* *c*d': 'a*b* *c*d',
     '*a _b* c_': '<strong>a _b</strong> c_',
     'see https://a.example/b_(c). (https://d.example)':
       'see <a href="https://a.example/b_(c)">a.example/b_(c)</a>. ' +
@@ -100,7 +101,12 @@ test('days, new messages and authors are named where they begin', async () => {
       (part) => (part.matches('.divider') ? `— ${part.textContent}` : part.textContent),
     )
   }
-  const [first, second] = ['Thursday, January 1', 'Friday, January 2']
+  const { format } = new Intl.DateTimeFormat(undefined, {
+    ...({ weekday: 'long', day: 'numeric', month: 'long' } as const),
+  })
+  const [first, second] = ['2026-01-01T12:00', '2026-01-02T12:00'].map((day) =>
+    format(new Date(day)),
+  )
   expect(await rows(undefined, false)).toEqual([
     ...[`— ${first}`, 'ana', '1', '2', 'ana', '3', 'me', '4'],
     ...[`— ${second}`, 'ben', '5', '6', 'me', '7', 'Sent'],
@@ -147,7 +153,7 @@ test('the list of channels tells what was said last by whom, and how much is unr
 test('one jumps to channels, unread first, and people without a direct message', async () => {
   const user = (id: string, name: string) => ({ id, name, image: null }) as never // as it is used
   const users = [user('me', 'Me'), user('ana', 'Ana Sousa'), user('ben', 'Ben Okafor')]
-  const members = ['me', 'ana'].map((userId) => ({ userId, user: { name: userId } })) as never
+  const members = ['ana'].map((userId) => ({ userId, user: { name: userId } })) as never
   const { element, chat } = await createPane({
     api: { users: { list: async () => ({ users, nextCursor: null }) } },
     channels: [
