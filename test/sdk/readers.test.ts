@@ -149,3 +149,22 @@ test('a guest who marks messages as read is refused at most once', async () => {
   const own = members.find(({ userId }) => userId === 'reading-guest')
   expect(own?.lastReadSeq).toBe(seq)
 })
+
+test('a guest who was refused, and joined in an outage, marks messages as read', async () => {
+  const { owner, channelId, root, calls, chat, proxy, room } = await createReader('late-member')
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  await expect(room.markRead()).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  proxy.cut()
+  await isOffline(chat)
+  await owner.members.add({ channelId, userIds: ['late-member'] })
+  await world().db`update service set value = value || 'x' where key = 'epoch'`
+  await owner.messages.send({ channelId, text: 'welcome', parentId: root.id })
+  proxy.mend()
+  await isLive(chat)
+  await until(room.messages, ({ items }) => items.at(-1)?.text === 'welcome')
+  calls.length = 0
+  await room.markRead()
+  expect(calls.filter((call) => call.endsWith('/read'))).toHaveLength(1)
+})

@@ -122,6 +122,20 @@ test('the time of a read stays known after an outage', async () => {
   expect(readAt(reads)).toBe(timeOf(talk.rev))
 })
 
+test('a read that an outage hid is shown without the time of an earlier one', async () => {
+  const { chat, room, talk, cut, mend } = await opened()
+  for (const text of ['2', '3']) talk.send(text, { by: 'me' })
+  talk.read('ana', 2)
+  await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 2)
+  cut()
+  await isOffline(chat)
+  talk.read('ana', 3)
+  mend()
+  await isLive(chat)
+  const { byUser } = await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 3)
+  expect(byUser.ana).toEqual({ lastReadSeq: 3, readAt: null })
+})
+
 test('pinned messages and those of open threads are kept above the window', () => {
   const talk = createChannel('c', { me: 'me', memberIds: ['me', 'ana'], publish: () => {} })
   const [pinned, root] = [talk.send('pinned'), talk.send('root')]
