@@ -8,7 +8,7 @@ import { useWorld } from './support/world.ts'
 const world = useWorld()
 
 /** Emits an event in a transaction whose deadline passes after so many checks of it. */
-async function emitWithDeadline(userId: string, checks: number, readsFirst = true) {
+async function emitWithDeadline(userId: string, checks: number, writesLast = true) {
   const { appId, pool, db } = world()
   const published: string[] = []
   const publisher = {
@@ -23,7 +23,7 @@ async function emitWithDeadline(userId: string, checks: number, readsFirst = tru
     },
   }
   const emitting = pool.use((connection) =>
-    runInTransaction(connection, { appId, signal, publisher, readsFirst }, async (ctx) =>
+    runInTransaction(connection, { appId, signal, publisher, writesLast }, async (ctx) =>
       ctx.emitToUser(userId, 'channel.removed', { channelId: crypto.randomUUID() }),
     ),
   )
@@ -44,9 +44,9 @@ test('events are published at once when their deadline passes during the commit'
 })
 
 test.each([true, false])(
-  'a deadline that passes before the commit leaves no event, whether reads come first: %s',
-  async (readsFirst) => {
-    expect(await emitWithDeadline(`ben-${readsFirst}`, 0, readsFirst)).toEqual({
+  'a deadline that passes before the commit leaves no event, whether writes come last: %s',
+  async (writesLast) => {
+    expect(await emitWithDeadline(`ben-${writesLast}`, 0, writesLast)).toEqual({
       status: 'rejected',
       published: [],
       stored: [],

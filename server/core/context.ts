@@ -207,7 +207,7 @@ export async function runInTransaction<T>(
       writesLast ? commit() : undefined,
     ])
     // What is committed is published, even if the deadline has passed meanwhile.
-    if (!readsFirst) signal?.throwIfAborted()
+    if (!writesLast) signal?.throwIfAborted()
     return { result: worked.value, events }
   })
   if (events.length > 0) publisher.publish(events)

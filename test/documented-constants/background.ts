@@ -166,7 +166,7 @@ export const ofBackground: Documented = {
   'server/realtime/event-log.ts': [
     ['LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 200', INTERNALS, 'up to 200 frames'],
   ],
-  'server/realtime/fanout/missed-copies.ts': [
+  'server/realtime/fanout/missed.ts': [
     ['RETRY_MS = 600_000', SCALING, 'members within ten minutes'],
     ['MOST_LOST = 10_000', SCALING, '10,000 other channels'],
   ],
