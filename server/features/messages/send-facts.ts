@@ -21,7 +21,7 @@ export type SendFacts = {
   lastReadSeq: number
   unreadAfterSeq: number
   /** How many messages the author has written in the channel, deleted ones included. */
-  authorSeq: number
+  lastAuthorSeq: number
   earlierId: string | null
   rootId: string | null
   rootReplyCount: number
@@ -66,7 +66,7 @@ export async function readSendFacts(
       role: row.role,
       lastReadSeq: row.lastReadSeq,
       unreadAfterSeq: row.unreadAfterSeq,
-      authorSeq: row.authorSeq,
+      lastAuthorSeq: row.lastAuthorSeq,
       earlierId: row.earlierId,
       rootId: row.rootId,
       rootReplyCount: row.rootReplyCount,
@@ -121,7 +121,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       u.id as author_id, u.display_name as author_name, u.image as author_image,
       u.deleted_at is not null as is_author_deleted,
       m.role, m.last_read_seq, m.unread_after_seq,
-      ${authorSeqOf(db)}::int as author_seq,
+      ${lastAuthorSeq(db)}::int as last_author_seq,
       ${earlierOf(db)} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
       greatest(statement_timestamp(), c.last_activity_at) as now
@@ -158,7 +158,7 @@ const earlierOf = constant(
 )
 
 /** How many messages the author has in the channel: the last has a number, unless it is old. */
-const authorSeqOf = constant(
+const lastAuthorSeq = constant(
   (db) => db`coalesce(
     (
       select author_seq
