@@ -74,7 +74,7 @@ test('apps are listed in pages by a cursor, whatever is added meanwhile', async 
 
 test('a disabled app is refused on all nodes, without sockets, until it is enabled', async () => {
   const { operator, databaseUrl } = world()
-  // The node hears of it by the note: it does not compare its sockets with the database meanwhile.
+  // The node learns of it by the note: it does not compare its sockets with the database meanwhile.
   const node = await createWorld({ databaseUrl, timings: { reconcileMs: 600_000 } })
   try {
     const { appId, apiKey, backend, ana, channelId } = await newApp()

@@ -18,6 +18,7 @@ const read = ({ program }: Project) => {
 }
 withCompiler('tsconfig.json', read)
 withCompiler('test/browser/tsconfig.json', read)
+withCompiler('test/pages/tsconfig.json', read)
 const shared = [...places].filter(([, files]) => files.length > 1)
 for (const [title, files] of shared) console.error(`${title}\n  ${files.join('\n  ')}`)
 if (shared.length > 0) process.exitCode = 1

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import type { Tx } from '@parley/server/db/client'
 import { FILE_CONNECTION } from '@parley/server/db/stuck-sessions'
 import { expect, test } from 'vitest'
@@ -45,4 +46,14 @@ test('an app that is deleted while its export begins is not exported', async () 
   })
   expect({ code, output }).toEqual({ code: 1, output: 'There is no app with this id' })
   expect(folder.names('audit')).toEqual([])
+})
+
+test('a file that gets the name of an export while it runs is not overwritten', async () => {
+  const { code, output } = await exportWhile('devices', () => {
+    writeFileSync(folder.path('devices'), 'of somebody else')
+  })
+  expect(code).toBe(1)
+  expect(output).toMatch(/^\S+devices exists: name another file, or delete it first$/)
+  expect(folder.names('devices')).toEqual(['devices'])
+  expect(folder.read('devices')).toBe('of somebody else')
 })

@@ -73,7 +73,10 @@ test('a message is never older than the one before it, though the clock is set b
   const { ana, ids } = await newChannels(1)
   const [channelId = ''] = ids
   const future = new Date(Date.now() + 3_600_000).toISOString()
-  await world().db`update channels set last_activity_at = ${future} where id = ${channelId}`
+  await world().db`
+    update channels
+    set last_activity_at = ${future}
+    where id = ${channelId}`
   const first = await ana.messages.send({ channelId, text: 'first' })
   const second = await ana.messages.send({ channelId, text: 'second' })
   expect(first.createdAt).toBe(future)

@@ -1,8 +1,8 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { countCalls } from '../support/counted-calls.ts'
 import { quiet } from '../support/scripted/index.ts'
-import { countCalls } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages: sends, requests } = limits.rates
@@ -100,7 +100,7 @@ test('a reader who is no member marks nothing as read, also without a connection
   expect(calls.filter((call) => call.endsWith('/read'))).toEqual([])
 })
 
-test('someone who has left a public channel can still open its record', async () => {
+test('a user who has left a public channel can still open its record', async () => {
   const { owner, channelId, calls, chat, room } = await createReader('leaver')
   await owner.members.add({ channelId, userIds: ['leaver'] })
   await chat.connect()
@@ -148,4 +148,23 @@ test('a guest who marks messages as read is refused at most once', async () => {
   const { members } = await owner.receipts.status({ channelId })
   const own = members.find(({ userId }) => userId === 'reading-guest')
   expect(own?.lastReadSeq).toBe(seq)
+})
+
+test('a guest who was refused, and joined in an outage, marks messages as read', async () => {
+  const { owner, channelId, root, calls, chat, proxy, room } = await createReader('late-member')
+  room.messages.subscribe(() => {})
+  await chat.connect()
+  await until(room.messages, ready)
+  await expect(room.markRead()).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  proxy.cut()
+  await isOffline(chat)
+  await owner.members.add({ channelId, userIds: ['late-member'] })
+  await world().db`update service set value = value || 'x' where key = 'epoch'`
+  await owner.messages.send({ channelId, text: 'welcome', parentId: root.id })
+  proxy.mend()
+  await isLive(chat)
+  await until(room.messages, ({ items }) => items.at(-1)?.text === 'welcome')
+  calls.length = 0
+  await room.markRead()
+  expect(calls.filter((call) => call.endsWith('/read'))).toHaveLength(1)
 })

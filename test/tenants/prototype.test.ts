@@ -8,7 +8,7 @@ import { createWorld, type World } from '../support/world.ts'
 
 // The namesakes of the twin are copies of these rows (see test/support/twin). After a change of
 // what the product stores, write them again: npm test -- tenants/prototype -u
-test('the rows of the twin are those that the product writes', async () => {
+test('the seeded rows of the second app are those that the product writes', async () => {
   const web = await servePages({ '/page': page('<title>Page of-the-prototype</title>') })
   const world = await createWorld({ jobs: { previews: previewsFrom(web) } })
   try {

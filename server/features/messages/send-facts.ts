@@ -33,7 +33,7 @@ export type SendFacts = {
    */
   now: string
   /** Whether others have locked the channel, so that the facts may change. */
-  isContended: boolean
+  isLockedByOthers: boolean
 }
 
 /**
@@ -43,12 +43,12 @@ export type SendFacts = {
 export async function readSendFacts(
   db: Tx,
   commands: SendCommand[],
-  { mayWait }: { mayWait: boolean },
+  { waitsForLocks }: { waitsForLocks: boolean },
 ): Promise<SendFacts[]> {
   const appId = commands[0]?.caller.appId ?? ''
   const channelIds = [...new Set(commands.map(({ input }) => input.channelId))]
   const [locked, rows, quotable] = await pipelined([
-    lockChannels(db, appId, channelIds, { mayWait }),
+    lockChannels(db, appId, channelIds, { waitsForLocks }),
     selectFacts(db, appId, commands),
     selectQuotable(db, appId, commands),
   ])
@@ -72,7 +72,7 @@ export async function readSendFacts(
       rootReplyCount: row.rootReplyCount,
       quoted: quotedIn(command),
       now: row.now,
-      isContended: channel !== null && !lockedIds.has(channel.id),
+      isLockedByOthers: channel !== null && !lockedIds.has(channel.id),
     }
   })
 }
@@ -89,7 +89,10 @@ const channelOf = ({
     : { id: channelId, isLocked: true, type, lastSeq, rev, frozen }
 
 /** Plain columns, because writing and reading a row as JSON costs more than finding it. */
-type FactsRow = Omit<SendFacts, 'command' | 'isContended' | 'channel' | 'author' | 'quoted'> & {
+type FactsRow = Omit<
+  SendFacts,
+  'command' | 'isLockedByOthers' | 'channel' | 'author' | 'quoted'
+> & {
   ordinal: number
   /** Null if there is no such channel. */
   channelId: string | null
