@@ -43,11 +43,11 @@ export const insertions: Insertion[] = [
     file: 'test/support/big/beside.ts',
     after: 'export const PINS = limits.pins - 1\n',
     text: `
-/** As many polls of the crowd as it has messages. */
-export const insertPolls = (db: Db, { appId, crowd, counts }: App) => db\`
+/** As many polls in the large channel as it has messages. */
+export const insertPolls = (db: Db, { appId, large, counts }: App) => db\`
   insert into polls (id, app_id, channel_id, text, created_by)
-  select gen_random_uuid(), \${appId}, \${crowd}, 'Poll ' || n, 'user-' || n % 100
-  from generate_series(1, \${counts.messagesInCrowd}) n\`
+  select gen_random_uuid(), \${appId}, \${large}, 'Poll ' || n, 'user-' || n % 100
+  from generate_series(1, \${counts.messagesInLarge}) n\`
 `,
   },
   { file: 'test/support/big/fill.ts', after: 'import { insertPins, ', text: 'insertPolls, ' },
@@ -59,14 +59,14 @@ export const insertPolls = (db: Db, { appId, crowd, counts }: App) => db\`
   {
     file: 'test/support/big/of-channels.ts',
     after:
-      "'typing.set': { returned: 1, run: () => ana.typing.set({ ...inCrowd, typing: true }) },\n",
+      "'typing.set': { returned: 1, run: () => ana.typing.set({ ...inLarge, typing: true }) },\n",
     text: `
-    'polls.list': { returned: 50, run: () => ana.polls.list(inCrowd) },
+    'polls.list': { returned: 50, run: () => ana.polls.list(inLarge) },
     'polls.create and polls.delete': {
       returned: 2,
       run: async () => {
-        const { id: pollId } = await ana.polls.create({ ...inCrowd, text: unique() })
-        await ana.polls.delete({ ...inCrowd, pollId })
+        const { id: pollId } = await ana.polls.create({ ...inLarge, text: unique() })
+        await ana.polls.delete({ ...inLarge, pollId })
       },
     },
 `.slice(1),
