@@ -11,6 +11,7 @@ import {
   SECRET_WORD,
   statusOf,
 } from './fixture.ts'
+import { rows } from './rows.ts'
 import { useTenants } from './tenants.ts'
 
 const { world, removeScenes, theirs } = useTenants()
@@ -134,20 +135,6 @@ const credentials = rows(`
   userIdWithToken ok  UNAUTHORIZED UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED
   userIdWithBadKey ok UNAUTHORIZED UNAUTHORIZED UNAUTHORIZED  UNAUTHORIZED
 `)
-
-/** A table as `{ [row]: { [column]: cell } }`. */
-function rows(table: string): Record<string, Record<string, string>> {
-  const [columns = [], ...lines] = table
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/ +/))
-  return Object.fromEntries(
-    lines.map(([name, ...cells]) => [
-      name,
-      Object.fromEntries(columns.map((column, index) => [column, cells[index] ?? 'missing'])),
-    ]),
-  )
-}
 
 test('the table of rights has a row for every operation of the contract and no others', () => {
   expect(Object.keys(matrix).sort()).toEqual(operations.map(([id]) => id).sort())
