@@ -42,11 +42,28 @@ test('a refused reader makes PostgreSQL read nothing of the channel', async () =
   expect(rows).toBeLessThanOrEqual(3 * calls.length)
 })
 
+/** So many channels of the app that PostgreSQL finds one by its key, and not by looking at all. */
+async function insertChannels() {
+  const { appId, db } = world()
+  await db`
+    insert into channels (id, app_id, cid, type, name, created_by)
+    select gen_random_uuid(), ${appId}, 'group:other-' || n, 'group', 'Other', 'ana'
+    from generate_series(1, 2000) n`
+  await db`
+    insert into members (app_id, channel_id, user_id, role)
+    select app_id, id, 'ana', 'member'
+    from channels
+    where name = 'Other'`
+  await db`vacuum analyze channels, members`
+}
+
 /** A topic of events in storage, whose last offset may be ahead of them. */
 async function createTopic({ count, bytes }: { count: number; bytes: number }, lastOffset = count) {
   const [ana] = await world().users('ana')
-  const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [] })
   const { appId, db } = world()
+  const [other] = await db`select from channels where name = 'Other' limit 1`
+  if (!other) await insertChannels()
+  const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [] })
   const topic = `chat:${appId}:${id}`
   await db`delete from events where topic = ${topic}`
   await db`
@@ -54,8 +71,6 @@ async function createTopic({ count, bytes }: { count: number; bytes: number }, l
     select ${topic}, n, 'typing.stop', rpad('{"type":"typing.stop"}', ${bytes})
     from generate_series(1, ${count}) n`
   await db`update channels set rev = ${lastOffset} where id = ${id}`
-  // Rows that were replaced would be read as well, as long as other files have transactions open.
-  await db`vacuum channels, members, events, users`
   return { appId, userId: 'ana', topic, since: 0 }
 }
 
