@@ -10,6 +10,9 @@ const repository = join(import.meta.dirname, '..')
 /** Files that look at what all others have done. */
 const last = ['sql.test.ts', 'plans.test.ts']
 
+/** Files for which React has to find a DOM while it is loaded. */
+const pages = 'pages/**/*.test.ts'
+
 /** Files that take long, the longest first: no worker waits for them at the end. */
 export const slow = [
   'long/hostile-flood.long.ts',
@@ -176,9 +179,13 @@ export default defineConfig({
           ...tests,
           name: 'shared',
           include: ['**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...heavy, ...last],
+          exclude: [...configDefaults.exclude, ...heavy, ...last, pages],
           setupFiles: [join(import.meta.dirname, 'support/globals.ts')],
         },
+      },
+      {
+        ...everywhere,
+        test: { ...tests, name: 'pages', include: [pages], isolate: true },
       },
       {
         ...everywhere,

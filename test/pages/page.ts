@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { Window } from 'happy-dom'
 import { act, type ReactNode } from 'react'
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
@@ -27,17 +26,14 @@ export function usePage() {
   const missing = Object.entries(all).filter(([name]) => !(name in globalThis))
   useGlobals(Object.fromEntries(missing))
   endTimers()
-  let loaded: ReactDom | undefined
-  const renderer = () => {
-    loaded ??= loadReactDom()
-    return loaded
-  }
   const { body } = document as unknown as Document // as far as it is used here
   /** Renders something into the page, until the test ends. */
   const show = async (element: ReactNode) => {
     const container = (document as unknown as Document).createElement('div') // likewise
     body.append(container)
-    const root = renderer().createRoot(container)
+    // It handles typing only if there is a DOM while it is loaded.
+    const { createRoot } = await import('react-dom/client')
+    const root = createRoot(container)
     onTestFinished(async () => {
       await act(() => root.unmount())
       container.remove()
@@ -87,24 +83,6 @@ function endTimers() {
     for (const { value } of started) clearTimeout(value as NodeJS.Timeout) // what it returns
     vi.mocked(setTimeout).mockRestore()
   })
-}
-
-type ReactDom = typeof import('react-dom/client')
-
-/**
- * It looks for a DOM while it is loaded, and handles typing only if there is one. The other files
- * of the worker have their own.
- */
-function loadReactDom(): ReactDom {
-  const require = createRequire(import.meta.url)
-  const forget = () => {
-    for (const file of Object.keys(require.cache))
-      if (/[\\/]react-dom[\\/]/.test(file)) Reflect.deleteProperty(require.cache, file)
-  }
-  forget()
-  const fresh = require('react-dom/client')
-  forget()
-  return fresh
 }
 
 function setterOf(element: Element, property: string): (value: string) => void {
