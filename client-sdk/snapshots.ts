@@ -7,6 +7,7 @@ import type {
   Snapshots,
   SnapshotWriter,
 } from './backing-store/snapshot-source.ts'
+import { isObject } from './shared/equality.ts'
 import { createRecent } from './shared/recent.ts'
 
 export type {
@@ -180,7 +181,6 @@ function lastWithin<Item>(items: Item[], { most, length }: { most: number; lengt
 }
 
 type Fields = Record<string, unknown>
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 const isListOf = (value: unknown, isItem: (item: Fields) => boolean) =>
   Array.isArray(value) && value.every((item) => isObject(item) && isItem(item))
 const hasTypes = (item: Fields, types: Record<string, string>) =>

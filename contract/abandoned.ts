@@ -64,6 +64,7 @@ export const abandoned = {
       'Deletes a channel without members, and everything in it. One that has members is FORBIDDEN.',
     input: z.object({ channelId: field.channelId() }),
     output: field.Success,
+    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
   workspaces: operation({
     method: 'GET',
@@ -88,5 +89,6 @@ export const abandoned = {
       'FORBIDDEN.',
     input: z.object({ workspaceId: field.workspaceId() }),
     output: field.Success,
+    errors: ['NOT_FOUND', 'FORBIDDEN'],
   }),
 }

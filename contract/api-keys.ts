@@ -74,7 +74,6 @@ export const keyOperations = {
       'stored.',
     input: z.object({ appId }),
     output: z.object({ keys: z.array(ApiKey).meta({ description: 'Oldest first.' }) }),
-    errors: ['NOT_FOUND'],
   }),
   createKey: operation({
     method: 'POST',
@@ -88,7 +87,6 @@ export const keyOperations = {
       'expiry that is over is refused with VALIDATION_ERROR, and so are unknown names.',
     input: z.strictObject({ appId, ...given, scopes: given.scopes.default(['full']) }),
     output: ApiKey.extend({ apiKey }),
-    errors: ['NOT_FOUND'],
   }),
   updateKey: operation({
     method: 'PATCH',
@@ -101,7 +99,6 @@ export const keyOperations = {
       `${limits.revocationSeconds} seconds if they miss the notification.`,
     input: Ref.extend({ ...given, scopes: given.scopes.optional() }).strict(),
     output: ApiKey,
-    errors: ['NOT_FOUND'],
     idempotent: true,
   }),
   deleteKey: operation({
@@ -114,6 +111,5 @@ export const keyOperations = {
       `within ${limits.revocationSeconds} seconds. User tokens stay valid.`,
     input: Ref,
     output: field.Success,
-    errors: ['NOT_FOUND'],
   }),
 }

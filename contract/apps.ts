@@ -145,7 +145,6 @@ export const apps = {
     description: 'Returns one app with its settings and API keys.',
     input: Ref,
     output: App,
-    errors: ['NOT_FOUND'],
   }),
   update: operation({
     method: 'PATCH',
@@ -183,7 +182,6 @@ export const apps = {
         }),
     }).strict(),
     output: App,
-    errors: ['NOT_FOUND'],
     idempotent: true,
   }),
   delete: operation({
@@ -196,7 +194,6 @@ export const apps = {
       'deletes everything that it has, in small steps, and notes in the audit log when it is done.',
     input: Ref,
     output: field.Success,
-    errors: ['NOT_FOUND'],
   }),
   usage: operation({
     method: 'GET',
@@ -238,7 +235,6 @@ export const apps = {
         )
         .meta({ description: 'The newest day first; days without any are left out.' }),
     }),
-    errors: ['NOT_FOUND'],
   }),
   ...keyOperations,
 }

@@ -90,7 +90,6 @@ export const inspect = {
       users: z.array(User).meta({ description: 'By name, then id.' }),
       nextCursor,
     }),
-    errors: ['NOT_FOUND'],
   }),
   notifications: operation({
     method: 'GET',
@@ -109,7 +108,6 @@ export const inspect = {
         .array(Device)
         .meta({ description: 'Without one, nothing is pushed. Oldest first.' }),
     }),
-    errors: ['NOT_FOUND'],
   }),
   channels: operation({
     method: 'GET',
@@ -147,7 +145,6 @@ export const inspect = {
       }),
       nextCursor,
     }),
-    errors: ['NOT_FOUND'],
   }),
   messages: operation({
     method: 'GET',
@@ -182,7 +179,6 @@ export const inspect = {
       messages: z.array(Message).meta({ description: 'Newest first. A page may end early.' }),
       nextCursor,
     }),
-    errors: ['NOT_FOUND'],
   }),
   webhooks: operation({
     method: 'GET',
@@ -192,7 +188,6 @@ export const inspect = {
     description: 'Lists all webhooks of an app, without their secrets.',
     input: z.object({ appId }),
     output: z.object({ webhooks: z.array(Webhook).meta({ description: 'Oldest first.' }) }),
-    errors: ['NOT_FOUND'],
   }),
   deliveries: operation({
     method: 'GET',
@@ -212,6 +207,5 @@ export const inspect = {
       deliveries: z.array(WebhookDelivery).meta({ description: 'Newest first.' }),
       nextCursor,
     }),
-    errors: ['NOT_FOUND'],
   }),
 }

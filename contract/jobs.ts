@@ -85,7 +85,6 @@ export const jobs = {
         .meta({ description: 'Newest first.' }),
       nextCursor: field.nextCursor(),
     }),
-    errors: ['NOT_FOUND'],
   }),
   retry: operation({
     method: 'POST',
@@ -97,6 +96,5 @@ export const jobs = {
       'about is looked at again: a preview of a message that was deleted changes nothing.',
     input: z.object({ appId: field.appId(), jobId }),
     output: field.Success,
-    errors: ['NOT_FOUND'],
   }),
 }

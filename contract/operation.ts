@@ -49,8 +49,8 @@ type Declaration<I extends z.ZodObject, O extends z.ZodObject, A extends Auth, M
   input: I
   output: O
   /**
-   * Errors beyond those that follow from `auth`, `limit` and `input`. Default: NOT_FOUND and
-   * FORBIDDEN if the path has parameters, otherwise none.
+   * Errors beyond those that follow from `auth`, `limit` and `input`. Default: NOT_FOUND if the
+   * path has parameters, and then FORBIDDEN if users may call it.
    */
   errors?: readonly ErrorCode[]
   /**
@@ -85,11 +85,17 @@ export const operation = <
 >(
   declared: Declaration<I, O, A, M>,
 ): Operation<I, O, A, M> => ({
-  errors: pathParameters(declared.path).length > 0 ? ['NOT_FOUND', 'FORBIDDEN'] : [],
+  errors: defaultErrors(declared),
   idempotent: declared.method === 'GET',
   scope: declared.method === 'GET' ? 'read' : 'full',
   ...declared,
 })
+
+/** What a path names may not exist. Keys have all rights to what does. */
+function defaultErrors({ path, auth }: { path: string; auth: Auth }): ErrorCode[] {
+  if (pathParameters(path).length === 0) return []
+  return auth === 'user' || auth === 'userOrKey' ? ['NOT_FOUND', 'FORBIDDEN'] : ['NOT_FOUND']
+}
 
 /** The arguments that a caller passes. */
 export type Args<Op extends Operation> = z.input<Op['input']>

@@ -35,7 +35,8 @@ export const Webhook = z
     description,
     enabled: z.boolean().meta({
       description:
-        'Whether events are sent to it. While disabled it gets none; a replay sends those of 24 h.',
+        'Whether events are sent to it. While disabled it gets none; a replay sends those of ' +
+        `${limits.eventsKeptHours} h.`,
       examples: [true],
     }),
     disabledReason: z
@@ -157,7 +158,6 @@ export const webhooks = {
       enabled: Webhook.shape.enabled.optional(),
     }).strict(),
     output: Webhook,
-    errors: ['NOT_FOUND'],
     idempotent: true,
   }),
   delete: operation({
@@ -168,7 +168,6 @@ export const webhooks = {
     description: 'Deletes the webhook, and cancels its deliveries that have not succeeded yet.',
     input: Ref,
     output: field.Success,
-    errors: ['NOT_FOUND'],
   }),
   rotate: operation({
     method: 'POST',
@@ -180,7 +179,6 @@ export const webhooks = {
       'receivers with either secret accept deliveries.',
     input: Ref,
     output: WithSecret,
-    errors: ['NOT_FOUND'],
   }),
   test: operation({
     method: 'POST',
@@ -190,7 +188,6 @@ export const webhooks = {
     description: 'Sends it an event `webhook.test`. The list of its deliveries shows the outcome.',
     input: Ref,
     output: WebhookDelivery,
-    errors: ['NOT_FOUND'],
   }),
   deliveries: operation({
     method: 'GET',
@@ -206,7 +203,6 @@ export const webhooks = {
       deliveries: z.array(WebhookDelivery).meta({ description: 'Newest first.' }),
       nextCursor: field.nextCursor(),
     }),
-    errors: ['NOT_FOUND'],
   }),
   retry: operation({
     method: 'POST',
@@ -218,7 +214,6 @@ export const webhooks = {
       `${limits.eventsKeptHours} hours.`,
     input: Ref.extend({ deliveryId: field.deliveryId() }),
     output: WebhookDelivery,
-    errors: ['NOT_FOUND'],
     idempotent: true,
   }),
   replay: operation({

@@ -133,7 +133,7 @@ type SharedParts = {
   sharedWindows: SharedWindows | undefined
 }
 type Realtime = ReturnType<typeof startRealtime>
-type Parts = SharedParts & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
+type ServerParts = SharedParts & { realtime: Realtime; streams: Streams; log: FastifyBaseLogger }
 
 /** Real time on this node, with the broker that connects it to the other nodes. */
 function startRealtime(
@@ -163,7 +163,7 @@ function startRealtime(
 }
 
 /** Every operation as an instrumented call, by noun and verb. */
-function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Parts) {
+function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: ServerParts) {
   const { db, metrics, access, http } = options
   const { tokens, adminKey } = access
   const { revocations, keyUses, log } = parts
@@ -190,7 +190,7 @@ function createCalls(options: AppOptions, { admit, sharedWindows, ...parts }: Pa
 
 const servicesOf = (
   { db, metrics, bus, shutdown, access, urls, webhooks, jobs }: AppOptions,
-  { realtime, streams, log, revocations, lastActive }: Omit<Parts, 'admit' | 'sharedWindows'>,
+  { realtime, streams, log, revocations, lastActive }: Omit<ServerParts, 'admit' | 'sharedWindows'>,
 ): Services => ({
   tokens: access.tokens,
   version: limits.apiVersion,

@@ -9,13 +9,13 @@ const here = import.meta.dirname
 const dist = join(here, 'dist')
 rmSync(dist, { recursive: true, force: true })
 
-/** A module that reads files finds them beside the place that it would have of its own. */
+/** A module that reads files finds them beside the path that it would have on its own. */
 const inItsFolder = {
   name: 'in-its-folder',
   setup: ({ onLoad }) =>
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const place = relative(here, path).replaceAll('\\', '/').replace(/ts$/, 'js')
-      const url = `new URL('../${place}', import.meta.url).href`
+      const ownPath = relative(here, path).replaceAll('\\', '/').replace(/ts$/, 'js')
+      const url = `new URL('../${ownPath}', import.meta.url).href`
       const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', url)
       return { contents, loader: 'ts' }
     }),

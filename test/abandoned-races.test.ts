@@ -78,7 +78,12 @@ test('a workspace that has changed while it is being purged is kept', async () =
     },
   )
   await purged()
-  expect(await db`select from workspaces where id = ${workspaceId}`).toHaveLength(1)
+  expect(
+    await db`
+      select
+      from workspaces
+      where id = ${workspaceId}`,
+  ).toHaveLength(1)
   const { workspaces } = await backend.abandoned.workspaces()
   expect(workspaces.map(({ id }) => id)).toContain(workspaceId)
 })
@@ -95,7 +100,11 @@ test('channels and workspaces that cannot be purged are tried again in the next 
   const mendChannel = await breakRow(world(), 'channels', `id = '${channelId}'`)
   const mendWorkspace = await breakRow(world(), 'workspaces', `id = '${workspaceId}'`)
   const stored = async () => [
-    ...(await db`select from channels where id = ${channelId} and deleted_at is null`),
+    ...(await db`
+      select
+      from channels
+      where id = ${channelId}
+        and deleted_at is null`),
     ...(await db`select from workspaces where id = ${workspaceId}`),
   ]
   await cleanup.pass()

@@ -105,7 +105,10 @@ test('a request whose client leaves before its answer has a line, too', async ()
     const waiting = request(path, { token, signal: gone.signal }).catch(() => {})
     await until(async () => {
       const rows = await world().db`
-        select from pg_locks where relation = 'reactions'::regclass and not granted`
+        select
+        from pg_locks
+        where relation = 'reactions'::regclass
+          and not granted`
       return rows.length > 0
     })
     gone.abort()
@@ -121,7 +124,10 @@ test('a HEAD of the stream of an export is refused, and nothing is read or noted
   const refused = await request('/api/users/dan/export', { method: 'HEAD' })
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET'])
   const noted = await world().db`
-    select from audit where operation = 'users.export' and target ->> 'userId' = 'dan'`
+    select
+    from audit
+    where operation = 'users.export'
+      and target ->> 'userId' = 'dan'`
   expect(noted).toHaveLength(0)
   // A request that was answered is not logged as aborted.
   expect(lines().filter(({ msg, user }) => msg === 'request aborted' && user === 'dan')).toEqual([])

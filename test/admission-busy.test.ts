@@ -40,7 +40,7 @@ test('an app with a short queue has all its connections, however busy the loop i
   expect(started.at(-1)).toBe('few5')
 })
 
-test('look-ups of keys, which anybody may cause, take no connections of an app', async () => {
+test('look-ups of keys, which any client may cause, take no connections of an app', async () => {
   const { many, call, end, started } = callsTo(8, () => true)
   const lookUp = (network = 'one') => ({ ...user(network, 'unknown keys'), isKeyLookUp: true })
   many('many', 30, () => backend('app'))

@@ -94,7 +94,10 @@ test('channels without messages count towards the size of a page, too', async ()
   const ids = await fillChannels(world(), 'quiet')
   const { appId, db } = world()
   const empty = ids.slice(20)
-  await db`delete from messages where app_id = ${appId} and channel_id = any(${empty}::uuid[])`
+  await db`
+    delete from messages
+    where app_id = ${appId}
+      and channel_id = any(${empty}::uuid[])`
   await db`
     update channels
     set last_seq = 0, custom = jsonb_build_object('words', repeat('x', 8000))

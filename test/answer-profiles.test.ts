@@ -6,7 +6,7 @@ import { insertMembers, insertUsers, insertWorkspace } from './support/inserted.
 import { type User, useWorld } from './support/world.ts'
 
 const world = useWorld()
-const CROWD = 120
+const READERS = 120
 /** 8 KB. */
 const IMAGE = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
 /** 12 KB as JSON. */
@@ -15,7 +15,7 @@ const ESCAPED_IMAGE = `https://example.com/${'\u0001'.repeat(limits.urlLength - 
 const NAME = '"'.repeat(limits.nameLength)
 
 /** Users with the longest names and images. */
-async function createCrowd(prefix: string, size = CROWD) {
+async function createUsers(prefix: string, size = READERS) {
   const { db, appId } = world()
   const ids = await insertUsers(world(), prefix, size)
   await db`
@@ -26,12 +26,12 @@ async function createCrowd(prefix: string, size = CROWD) {
   return ids
 }
 
-/** A group of a user and a crowd, who have read all of its messages. */
+/** A group of a user and many others, who have read all of its messages. */
 async function createTalk(name: string, messages: number) {
   const { db, appId } = world()
   const ana = await world().user(name)
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
-  const ids = await createCrowd(`${name}-fan-`)
+  const ids = await createUsers(`${name}-fan-`)
   await insertMembers(world(), channelId, ids)
   const sent = await db<{ id: string }[]>`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
@@ -64,7 +64,7 @@ test('receipts show as many readers as an answer has room for, of each message a
   const shownOf = async (ids: string[]) => {
     const { receipts } = await askForReceipts(ana, channelId, ids)
     const each = Object.values(receipts)
-    expect(each.map(({ readCount }) => readCount)).toEqual(ids.map(() => CROWD))
+    expect(each.map(({ readCount }) => readCount)).toEqual(ids.map(() => READERS))
     return each.map(({ readers }) => readers.length)
   }
   const many = await shownOf(messageIds)
@@ -75,7 +75,7 @@ test('receipts show as many readers as an answer has room for, of each message a
   const one = await askBounded<{ readBy: object[]; readCount: number }>(world(), ana, {
     path: `channels/${channelId}/receipts/messages/${messageId}/receipts`,
   })
-  expect(one.readCount).toBe(CROWD)
+  expect(one.readCount).toBe(READERS)
   expect(one.readBy.length).toBe(limits.readersShown)
   await world().db`
     update users
@@ -122,7 +122,10 @@ test('members with long names and images end after a megabyte, wherever they are
     path: `channels/${channelId}`,
   })
   expect(channel.members.length).toBeGreaterThan(50)
-  await world().db`update channels set member_count = ${CROWD + 1} where id = ${channelId}`
+  await world().db`
+    update channels
+    set member_count = ${READERS + 1}
+    where id = ${channelId}`
   const synced = await askBounded<{ channels: Record<string, { members?: object }> }>(
     world(),
     ana,
@@ -133,7 +136,7 @@ test('members with long names and images end after a megabyte, wherever they are
 
 test('members of a workspace end after a megabyte, and their cursor continues', async () => {
   const ana = await world().user('w-ana')
-  const ids = await createCrowd('w-ana-fan-')
+  const ids = await createUsers('w-ana-fan-')
   const roles = ids.map((id) => [id, 'member'])
   const workspaceId = await insertWorkspace(world(), {
     [ana.id]: 'owner',
@@ -149,7 +152,7 @@ type Users = { users: { id: string }[]; nextCursor: string | null }
 test('users with long names and images end after a megabyte in every list', async () => {
   const { db, appId } = world()
   const ana = await world().user('u-ana')
-  const ids = await createCrowd('u-ana-fan-', limits.page.users.max)
+  const ids = await createUsers('u-ana-fan-', limits.page.users.max)
   await db`
     update users
     set image = ${ESCAPED_IMAGE}

@@ -144,7 +144,10 @@ test('a node writes when a key was last used once a minute, however often it is'
   expect(aged).toHaveLength(1)
   touch(keyId)
   await flush()
-  const kept = await db`select last_used_at::text as at from api_keys where id = ${keyId}`
+  const kept = await db`
+    select last_used_at::text as at
+    from api_keys
+    where id = ${keyId}`
   expect(kept).toEqual(aged)
 })
 
@@ -153,7 +156,11 @@ test('writing when keys were used does not wait for a key that is being changed'
   const [changing, free] = [await newKey(), await newKey()]
   const { touch, flush } = createKeyUses(pool)
   for (const { keyId } of [changing, free]) touch(keyId)
-  const lock = (sql: Tx) => sql`select from api_keys where id = ${changing.keyId} for update`
+  const lock = (sql: Tx) => sql`
+    select
+    from api_keys
+    where id = ${changing.keyId}
+    for update`
   await whileRowLocked(world(), lock, flush)
   const used = await db<{ id: string }[]>`
     select id
@@ -182,7 +189,11 @@ test('an app has at most a hundred keys, however many are made at once', async (
     insert into api_keys (id, app_id, hash)
     select gen_random_uuid(), ${appId}, 'many ' || n
     from generate_series(1, ${limits.apiKeys - 2}::int) n`
-  const lockApp = (sql: Tx) => sql`select from apps where id = ${appId} for update`
+  const lockApp = (sql: Tx) => sql`
+    select
+    from apps
+    where id = ${appId}
+    for update`
   const { outcomes } = await whileRowLocked(world(), lockApp, async () => {
     const asked = upTo(3).map(() => operator.apps.createKey({ appId }))
     const outcomes = Promise.allSettled(asked)

@@ -12,7 +12,14 @@ test('the usage says how many users are connected', async () => {
   const ana = await user('ana', {}, backend)
   await user('ben', {}, backend)
   await terminatedLater(RawSocket.connect(world(), ana))
-  await expect.poll(() => db`select from connections where app_id = ${appId}`).toHaveLength(1)
+  await expect
+    .poll(
+      () => db`
+        select
+        from connections
+        where app_id = ${appId}`,
+    )
+    .toHaveLength(1)
   const { connectedUsers } = await operator.apps.usage({ appId })
   expect(connectedUsers).toEqual({ count: 1, isExact: true })
 })

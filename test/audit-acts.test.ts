@@ -180,7 +180,7 @@ test('a change that changes nothing succeeds, and is not in the audit log', asyn
     url: 'https://8.8.8.8/hook',
     events: ['message.new'],
   })
-  // Nobody calls with the key of this app, so that the time of its last use does not change.
+  // No one calls with the key of this app, so that the time of its last use does not change.
   const { id: idleId } = await operator.apps.create({ name: 'Idle' })
   onTestFinished(async () => void (await operator.apps.delete({ appId: idleId })))
   const app = await operator.apps.get({ appId: idleId })

@@ -5,7 +5,7 @@ import { cleanupElsewhere } from './support/cleanup.ts'
 import { openDatabaseProxy } from './support/database-proxy.ts'
 import { upTo } from './support/events.ts'
 import { quietTimings } from './support/quiet.ts'
-import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, type PlanKind, rowsReadBy } from './support/rows-read.ts'
 import { ADMIN_KEY, createWorld, useWorld, type World } from './support/world.ts'
 
 const world = useWorld({ poolSize: 1, timings: quietTimings })
@@ -128,7 +128,7 @@ test('the audit log is read back from a time, with entries that were noted late'
     select ${world().appId}, 'key', 'messages.delete', '{}'
     from generate_series(1, 20000) n`
   await db`analyze audit`
-  await planAnew(world())
+  await discardPlans(world())
   for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
     const rows = await rowsReadBy(world(), plan, () => operator.audit.listOfApp(query))
     expect(rows, plan).toBeLessThanOrEqual(1_000)

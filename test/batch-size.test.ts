@@ -42,7 +42,7 @@ test('a step that fails for another reason is not repeated', async () => {
   expect(await given(batch, 8)).toEqual([8])
 })
 
-test('a step that keeps others waiting has few rows until it is known to be short', async () => {
+test('a step with a time limit begins with few rows, doubled while it is quick', async () => {
   const clock = stopClock()
   const batch = createBatchSize(200, { mostMs: 50 })
   let now = 0

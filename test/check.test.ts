@@ -40,7 +40,7 @@ const parley = (command: string, variables: Record<string, string>) =>
 
 type Case = [string, () => Record<string, string>, RegExp]
 
-/** Root may write there as far as the system says, but nobody can make a folder. */
+/** Root may write there as far as the system says, but no user can make a folder. */
 const OF_SYSTEM = ['/proc/parley', '/sys/parley', '/sys'].map(
   (folder): Case => [
     `a data folder where the system makes none, ${folder}`,

@@ -18,7 +18,10 @@ async function insertOldJob() {
     update graphile_worker._private_jobs
     set updated_at = now() - interval '8 days'
     where id = ${id}`
-  const left = () => db`select from graphile_worker._private_jobs where id = ${id}`
+  const left = () => db`
+    select
+    from graphile_worker._private_jobs
+    where id = ${id}`
   return { id, isLeft: async () => (await left()).length > 0 }
 }
 
@@ -61,10 +64,17 @@ test('a given-up job that is retried while the cleanup looks is kept', async () 
   const { id, isLeft } = await insertOldJob()
   await whileRowLocked(
     world(),
-    (sql) => sql`select from graphile_worker._private_jobs where id = ${id} for update`,
+    (sql) => sql`
+      select
+      from graphile_worker._private_jobs
+      where id = ${id}
+      for update`,
     async (sql) => {
       const expiring = expireGivenUp(stepsOn(pool))
-      await sql`update graphile_worker._private_jobs set attempts = 0 where id = ${id}`
+      await sql`
+        update graphile_worker._private_jobs
+        set attempts = 0
+        where id = ${id}`
       await expiring
     },
   )

@@ -32,7 +32,7 @@ async function whileHeld(
   })
 }
 
-/** Deletes like a node that dies right after it: no node is told. */
+/** Deletes like a node that dies right after it: no node is notified. */
 const markDeleted = (table: 'channels' | 'users', ids: string[]) => world().db`
   update ${world().db(table)}
   set deleted_at = now()

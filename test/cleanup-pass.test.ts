@@ -11,9 +11,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 type Options = Parameters<typeof createPass>[0]
 type Run = Options['tasks'][number]['run']
 
-/** Runs a pass of these tasks, which need no connection; answers what it told, and counted. */
+/** Runs a pass of these tasks, which need no connection; answers what it reported, and counted. */
 async function runPass(runs: Run[]) {
-  const told: string[] = []
+  const reports: string[] = []
   const metrics = createMetrics()
   const pass = createPass({
     tasks: runs.map((run, index) => ({
@@ -21,21 +21,21 @@ async function runPass(runs: Run[]) {
       most: 1,
       batch: createBatchSize(1),
       run: async (context) => {
-        told.push(`task ${index + 1}`)
+        reports.push(`task ${index + 1}`)
         await run(context)
       },
     })),
     stopping: new AbortController().signal,
     metrics,
-    onError: (_, task) => told.push(`${task} has failed`),
-    onTurnOver: () => told.push('wants another pass'),
+    onError: (_, task) => reports.push(`${task} has failed`),
+    onTurnOver: () => reports.push('wants another pass'),
   })
   const { signal } = new AbortController()
   const connection = {} as Parameters<typeof pass>[0] // no task uses it
   await pass(connection, { signal, throwIfAborted: () => {} })
   const { values } = await metrics.cleanupFailures.get()
   const failures = values.filter(({ value }) => value > 0)
-  return { told, failures: failures.map(({ labels, value }) => [labels.task, value]) }
+  return { reports, failures: failures.map(({ labels, value }) => [labels.task, value]) }
 }
 
 test('a task with more to do than it has time for goes on at once in another pass', async () => {
@@ -49,8 +49,8 @@ test('a task with more to do than it has time for goes on at once in another pas
     }
   }
   const failing: Run = () => Promise.reject(new Error('a bug'))
-  const { told, failures } = await runPass([endless, failing, async () => {}])
-  expect(told).toEqual(['task 1', 'wants another pass', 'task 2', '2 has failed', 'task 3'])
+  const { reports, failures } = await runPass([endless, failing, async () => {}])
+  expect(reports).toEqual(['task 1', 'wants another pass', 'task 2', '2 has failed', 'task 3'])
   // Running out of time is no failure.
   expect(failures).toEqual([['2', 1]])
 })

@@ -74,7 +74,11 @@ test('events expire after a day, and read marks are thinned to the last of each 
       and (m.channel_id = ${otherId} or m.user_id <> 'ros')`
   await cleanupElsewhere(world()).pass()
   const marks = await db`
-    select seq from read_marks where channel_id = ${channelId} and user_id = 'ros' order by seq`
+    select seq
+    from read_marks
+    where channel_id = ${channelId}
+      and user_id = 'ros'
+    order by seq`
   expect(marks.map(({ seq }) => seq)).toEqual([4, 7, 8, 9])
   expect((await channelEventsOf(world(), channelId)).map(({ offset }) => offset)).toEqual([2])
 })
@@ -156,7 +160,13 @@ async function storeExpired(urlHash: string) {
   await db`
     insert into link_previews (app_id, url_hash, preview, expires_at)
     values (${appId}, ${urlHash}, null, now() - interval '1 second')`
-  return async () => (await db`select from link_previews where url_hash = ${urlHash}`).length > 0
+  return async () =>
+    (
+      await db`
+        select
+        from link_previews
+        where url_hash = ${urlHash}`
+    ).length > 0
 }
 test('while another node cleans up nothing is done, and afterwards a pass is run', async () => {
   const isStored = await withoutCleanup(world(), async () => {
@@ -182,7 +192,11 @@ test('a pass that runs out of time is continued by another one, on any node', as
   const cleanup = cleanupElsewhere(world(), { passMs: 300 })
   await whileRowLocked(
     world(),
-    (sql) => sql`select from workspace_invites where workspace_id = ${workspaceId} for update`,
+    (sql) => sql`
+      select
+      from workspace_invites
+      where workspace_id = ${workspaceId}
+      for update`,
     () => cleanup.run(),
   )
   await vi.waitUntil(async () => !(await isStored()), patient)
@@ -204,7 +218,11 @@ test('channels that are abandoned while a server runs are purged within an hour'
       set updated_at = now() - interval '8 days', last_activity_at = now() - interval '8 days'
       where id = ${channelId}`
     await cleanup.pass()
-    const left = await db`select from channels where id = ${channelId} and deleted_at is null`
+    const left = await db`
+      select
+      from channels
+      where id = ${channelId}
+        and deleted_at is null`
     expect(left).toEqual([])
   }
 })

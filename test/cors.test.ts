@@ -12,7 +12,7 @@ const options = {
   rateLimits: { tokens: 2, messages: 0, requests: 0 },
 }
 const world = useWorld(options)
-/** Nobody has asked for a token here yet. */
+/** No token was requested here yet. */
 const unasked = useWorld(options)
 
 const fromSpecification = (origin: string) => ({

@@ -70,9 +70,9 @@ describe('credentials of the wrong kind are UNAUTHORIZED', () => {
   }
   test('an API key where a user is expected: the error names what is missing', async () => {
     const { apiKey } = world()
-    const told = 'X-User-Id: expected beside X-API-Key, or Authorization: Bearer <token>'
+    const message = 'X-User-Id: expected beside X-API-Key, or Authorization: Bearer <token>'
     for (const key of [apiKey, `${apiKey}x`])
-      expect(expectError(await get({ 'X-API-Key': key }), 'UNAUTHORIZED')).toBe(told)
+      expect(expectError(await get({ 'X-API-Key': key }), 'UNAUTHORIZED')).toBe(message)
   })
   test('a token is no API key, and neither is an admin key', async () => {
     const body = '{"userId":"ana"}'

@@ -88,7 +88,10 @@ describe('metadata of messages', () => {
     expect(messages[0]).not.toHaveProperty('custom')
     const events = await channelEventsOf(world(), channelId)
     expect(JSON.stringify(events)).not.toContain('hush-custom')
-    const rows = await world().db`select * from messages where id = ${messageId}`
+    const rows = await world().db`
+      select *
+      from messages
+      where id = ${messageId}`
     expect(JSON.stringify(rows)).not.toContain('hush-custom')
   })
 })
@@ -243,7 +246,10 @@ test('a page of messages with the largest metadata has at most 1 MB', async () =
       gen_random_uuid(), ${appId}, ${channelId}, 'ana', n, 2 + n, 'x', '{}', '[]',
       ${db.json(largest)}
     from generate_series(1, 160) n`
-  await db`update channels set last_seq = 160, rev = 162 where id = ${channelId}`
+  await db`
+    update channels
+    set last_seq = 160, rev = 162
+    where id = ${channelId}`
   const page = await ana.messages.list({ channelId, limit: 200 })
   expect(JSON.stringify(page).length).toBeLessThanOrEqual(limits.answerBytes)
   expect(page.hasMore).toBe(true)

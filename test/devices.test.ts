@@ -138,7 +138,12 @@ test('a push token registered by ten users at once belongs to one of them', asyn
   await Promise.all(
     users.map((user) => user.devices.create({ ...android, token: 'wanted', deviceId: 'pad' })),
   )
-  expect(await world().db`select from devices where token = 'wanted'`).toHaveLength(1)
+  expect(
+    await world().db`
+      select
+      from devices
+      where token = 'wanted'`,
+  ).toHaveLength(1)
 })
 
 test('only its owner removes a device, by its id or its deviceId', async () => {

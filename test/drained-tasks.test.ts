@@ -7,7 +7,7 @@ import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createQueue } from './support/given-up-job.ts'
 import { silentLog } from './support/jobs.ts'
 import { NEVER, quietTimings } from './support/quiet.ts'
-import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, rowsReadBy } from './support/rows-read.ts'
 import { until } from './support/until.ts'
 import { useWorld } from './support/world.ts'
 
@@ -63,11 +63,11 @@ test('a drain reads few of the staged jobs that its process does not handle', as
   // As if all jobs were of the task that is drained: the first index would do for these.
   await stage('preview', 2_000)
   await db`analyze staged_jobs`
-  await planAnew(world())
+  await discardPlans(world())
   for (const _ of [1, 2]) await drain('preview')
   await stage('push-message', 5_000)
   await db`delete from graphile_worker._private_jobs`
-  await planAnew(world())
+  await discardPlans(world())
   for (const plan of ['generic', 'custom'] as const) {
     const first = () => drain('preview')
     expect(await rowsReadBy(world(), plan, first)).toBeLessThan(1_500)

@@ -176,7 +176,7 @@ test('an interrupted erasure is completed by the next cleanup', async () => {
   const elsewhere = cleanupElsewhere(world())
   // A pass that an earlier test has begun would erase the user before the channel is locked.
   await world().cleanup.run()
-  // A node that is stopped while it erases leaves this: no other node is told.
+  // A node that is stopped while it erases leaves this: no other node is notified.
   await world().db`
     update users
     set deleted_at = now()

@@ -69,7 +69,10 @@ test('deleting a user leaves tombstones, without memberships or reactions', asyn
     expect(rev).toBeLessThanOrEqual((await ben.channels.get({ channelId })).rev)
   expect(await userEventsOf(world(), 'ana')).toEqual([])
   const marks = await world().db`
-    select user_id from read_marks where channel_id = ${channelId} and user_id <> 'ben'`
+    select user_id
+    from read_marks
+    where channel_id = ${channelId}
+      and user_id <> 'ben'`
   expect(marks.map(({ userId }) => userId)).toEqual(['cem'])
 })
 

@@ -101,7 +101,12 @@ test('no event of any topic has the text of a deleted message', async () => {
   await ana.members.add({ channelId, userIds: ['cem'] })
   await ana.pins.pin({ channelId, messageId })
   await ana.messages.delete({ channelId, messageId })
-  expect(await world().db`select topic from events where envelope like '%unspeakable%'`).toEqual([])
+  expect(
+    await world().db`
+      select topic
+      from events
+      where envelope like '%unspeakable%'`,
+  ).toEqual([])
 })
 
 test('events of a transaction for one user are stored in the order of delivery', async () => {

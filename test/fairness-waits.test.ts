@@ -53,7 +53,7 @@ test('messages to a locked channel do not wait behind calls of their first autho
   await Promise.all(promises)
 })
 
-test('a history that waits has no event from after its right was checked', async () => {
+test('a queued history has no event from after its access check', async () => {
   const { id: held } = await ben.channels.create({ type: 'group', name: 'Own' })
   const common = await createChannel('ben')
   const raw = await terminatedLater(RawSocket.connect(world(), ben))

@@ -111,7 +111,13 @@ test('health answers in 100 ms while every connection of the pool is taken', asy
   const { promises, meanwhile } = await whileLocked(world(), ours, () =>
     whileLocked(world(), theirs, async (locked) => {
       const calls = [rename(ana, ours), ben.messages.send({ channelId: ours, text: 'hi' })]
-      const work = world().pool.use((db) => db`select from channels where id = ${ours} for share`)
+      const work = world().pool.use(
+        (db) => db`
+          select
+          from channels
+          where id = ${ours}
+          for share`,
+      )
       const others = [rename(eve, theirs), work]
       await locked(4)
       const waiting = world().pool.use((db) => db`select`)

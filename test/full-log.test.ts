@@ -14,7 +14,7 @@ const world = useWorld()
 const children = useChildren()
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** Starts a server whose log is a disk without room, or a pipe that nobody reads any more. */
+/** Starts a server whose log is a disk without room, or a pipe without a reader. */
 function startWith(log: 'full' | 'closed', variables: Record<string, string>) {
   const output = log === 'full' ? openSync('/dev/full', 'w') : 'pipe'
   const child = spawn(process.execPath, bundled('start'), {

@@ -22,7 +22,7 @@ const giveUp = async () => {
 
 test('a job that was given up is listed with its reason, and runs when it is retried', async () => {
   const { job, messageId, channelId } = await giveUp()
-  // Nobody has tried it.
+  // No worker has tried it.
   const facts = { task: 'push-message', size: 1, attempts: 0, reason: 'too old' }
   expect(job.about).toEqual([{ messageId, channelId, userId: null }])
   expect(job).toMatchObject(facts)
@@ -200,7 +200,10 @@ test('jobs that were given up are kept for a week', async () => {
   expect(await givenUpJobs()).toHaveLength(1)
   await failedDaysAgo(8)
   // A job that a worker runs is not given up, and neither is one that waits.
-  const all = () => world().db`select from graphile_worker._private_jobs where id = ${job.id}`
+  const all = () => world().db`
+    select
+    from graphile_worker._private_jobs
+    where id = ${job.id}`
   await world().db`
     update graphile_worker._private_jobs
     set locked_at = now(), locked_by = 'a worker'

@@ -76,8 +76,8 @@ test('a channel that is locked no more shares the batches of its group again', a
   const answers = [send('b1'), send('a2'), send('c1')]
   await finish(2)
   expect(running.slice(2)).toMatchObject([
-    { commands: ['b1'], mayWait: false },
-    { commands: ['a2', 'c1'], mayWait: false },
+    { commands: ['b1'], waitsForLocks: false },
+    { commands: ['a2', 'c1'], waitsForLocks: false },
   ])
   await finish(3)
   await Promise.all(answers)
@@ -89,8 +89,8 @@ test('a batch is admitted for its app, or its caller if it waits, and refusals c
   const implementation = implementShared(contract.reads.mark, {
     keysOf: () => ({ group: 'app', resource: 'channel' }),
     bytesOf: () => 1,
-    run: (_, commands, { mayWait }) =>
-      mayWait ? new Promise(() => {}) : Promise.resolve(commands.map(() => CONTENDED)),
+    run: (_, commands, { waitsForLocks }) =>
+      waitsForLocks ? new Promise(() => {}) : Promise.resolve(commands.map(() => CONTENDED)),
   })
   const dependencies = {
     db: { use: (work: (db: object) => unknown) => work({}) },

@@ -36,7 +36,7 @@ test('only commands of a locked channel wait for its lock, and they keep their o
   await finish(0)
   // a1 waits for the lock; a2 and a3, which come behind it, do not ask for the lock before it.
   expect(batches()).toEqual([['a1'], ['a1'], ['b1']])
-  expect(running.map(({ mayWait }) => mayWait)).toEqual([false, true, false])
+  expect(running.map(({ waitsForLocks }) => waitsForLocks)).toEqual([false, true, false])
   await finish(2)
   expect(await answers[2]).toBe('b1')
   await finish(1)

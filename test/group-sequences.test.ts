@@ -81,9 +81,9 @@ test('commands of a failed batch wait behind one whose resource is locked', asyn
   let isLocked = true
   const attempt = createGroupCommit<string, string>({
     ...sizes,
-    run: async (commands, { mayWait }) => {
+    run: async (commands, { waitsForLocks }) => {
       if (commands.includes('poison')) throw new Error('poison')
-      if (!commands.includes('1') || mayWait || !isLocked) {
+      if (!commands.includes('1') || waitsForLocks || !isLocked) {
         done.push(...commands)
         return commands
       }

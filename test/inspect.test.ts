@@ -2,7 +2,7 @@ import { defaultPreferences, limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { quietTimings } from './support/quiet.ts'
 import { notFound, refusal } from './support/refusal.ts'
-import { type PlanKind, planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, type PlanKind, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({
@@ -64,7 +64,7 @@ test('the operator finds what was said before a time, and by whom, in a long cha
       await refusal(operator.inspect.messages({ appId, channelId, sentBefore })),
     ).toMatchObject({ status: 400 })
   await world().db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
     const read = () => operator.inspect.messages(page)
     expect(await rowsReadBy(world(), plan, read), plan).toBeLessThanOrEqual(100)
@@ -117,7 +117,7 @@ test('the operator finds a message by a part of its text, however old it is', as
   const deletedAt = expect.any(String)
   expect(tombstones.messages).toMatchObject([{ id: messages[0]?.id, text: '', deletedAt }])
   await world().db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
     const read = () => operator.inspect.messages({ appId, channelId, q: 'nowhere' })
     const rows = await rowsReadBy(world(), plan, read)
@@ -127,7 +127,7 @@ test('the operator finds a message by a part of its text, however old it is', as
 
 test('channels of every type are found by name, open ones first', async () => {
   const { operator, db, api } = world()
-  const { id: appId, apiKey } = await operator.apps.create({ name: 'Crowded' })
+  const { id: appId, apiKey } = await operator.apps.create({ name: 'Many channels' })
   const backend = api({ apiKey })
   await backend.users.put({ userId: 'ana', name: 'Ana' })
   /** Adds channels with growing ids, as if they were created one after the other. */
@@ -160,7 +160,7 @@ test('channels of every type are found by name, open ones first', async () => {
   ])
   expect(calls).toBeLessThanOrEqual(6)
   await db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
     const read = () => operator.inspect.channels({ appId, q: 'harvest 2' })
     const rows = await rowsReadBy(world(), plan, read)
@@ -199,11 +199,11 @@ test('the operator sees what decides whether a user is pushed to', async () => {
   ])
   const create = (name: string) =>
     ana.channels.create({ type: 'group', name, memberIds: ['inspected-ben'] })
-  const [muted, heard] = [await create('Muted'), await create('Heard')]
+  const [muted, loud] = [await create('Muted'), await create('Loud')]
   await ana.channels.updateSettings({ channelId: muted.id, muted: true })
   const mutedFor = async (query: object) => {
     const { channels } = await operator.inspect.channels({ appId, ...query })
-    return [muted.id, heard.id].map((of) => channels.find(({ id }) => id === of)?.muted)
+    return [muted.id, loud.id].map((of) => channels.find(({ id }) => id === of)?.muted)
   }
   expect(await mutedFor({ userId: 'inspected-ana' })).toEqual([true, false])
   expect(await mutedFor({ userId: 'inspected-ben' })).toEqual([false, false])

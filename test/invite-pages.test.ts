@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { NEVER, quietTimings } from './support/quiet.ts'
 import { refusal } from './support/refusal.ts'
-import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const world = useWorld({ poolSize: 1, timings: { ...quietTimings, pingMs: NEVER } })
@@ -36,7 +36,7 @@ test('a page of invites reads no more than it looks at, however many are void', 
   await insertInvites({ workspaceId, createdBy: 'nobody', count: VOID })
   await insertInvites({ workspaceId: elsewhere, createdBy: 'ana', count: 5_000 })
   await world().db`vacuum analyze workspace_invites`
-  await planAnew(world())
+  await discardPlans(world())
   const found: string[] = []
   let pages = 0
   let cursor: string | undefined

@@ -9,7 +9,12 @@ async function workspaceOf(id: string) {
   return { owner, workspaceId: (await owner.workspaces.create({ name: 'Acme', type: 'team' })).id }
 }
 const memberCount = async (workspaceId: string) =>
-  (await world().db`select from workspace_members where workspace_id = ${workspaceId}`).length
+  (
+    await world().db`
+      select
+      from workspace_members
+      where workspace_id = ${workspaceId}`
+  ).length
 
 test('an invite is a link that is valid for a week, and only its hash is stored', async () => {
   const { owner, workspaceId } = await workspaceOf('ana')
@@ -143,7 +148,10 @@ test('an expired, unknown or foreign invite is not found', async () => {
   expect(await refusal(ben.invites.accept({ token }))).toEqual(notFound)
   await world().cleanup.run()
   expect(
-    await world().db`select from workspace_invites where workspace_id = ${workspaceId}`,
+    await world().db`
+      select
+      from workspace_invites
+      where workspace_id = ${workspaceId}`,
   ).toHaveLength(0)
 })
 
@@ -180,7 +188,7 @@ test('owners and admins list the valid invites, and members do not', async () =>
   expect(await refusal(cem.invites.revoke({ workspaceId, inviteId: first.id }))).toEqual(forbidden)
 })
 
-test('a revoked invite admits nobody, and those who joined by it stay', async () => {
+test('a revoked invite admits no one, and those who joined by it stay', async () => {
   const { owner, workspaceId } = await workspaceOf('r-ana')
   const other = await workspaceOf('r-other')
   const [ben, cem] = await world().users('r-ben', 'r-cem')

@@ -49,7 +49,7 @@ async function releaseAll() {
   await idle(world())
 }
 
-test('a push does not wait for the many of another app', async () => {
+test('a push does not wait behind the many pushes of another app', async () => {
   const { ana, ben, channelId } = current()
   const other = await world().stranger()
   const finn = await world().user('finn', {}, other)

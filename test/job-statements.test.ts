@@ -63,14 +63,14 @@ test('staging previews and pushes takes no additional statement', async () => {
     'thread-reply': 't',
   }
   const push = { secretKey: 'key', apiUrl: 'http://127.0.0.1:9', tenantId: undefined, workflows }
-  const promising = await createWorld({
+  const withPush = await createWorld({
     onStatement,
     poolSize: 1,
     timings: quietTimings,
     jobs: { isElsewhere: true, push, timings: { heartbeatMs: NEVER } },
   })
   try {
-    const [ana] = await promising.users('ana', 'ben')
+    const [ana] = await withPush.users('ana', 'ben')
     const { id: channelId } = await ana.channels.create({
       type: 'group',
       name: 'Talk',
@@ -80,9 +80,12 @@ test('staging previews and pushes takes no additional statement', async () => {
     await send()
     expect(await workOf(send)).toHaveLength(4)
     expect(
-      await promising.db`select task from staged_jobs where task in ('preview', 'push-message')`,
+      await withPush.db`
+        select task
+        from staged_jobs
+        where task in ('preview', 'push-message')`,
     ).toHaveLength(4)
   } finally {
-    await promising.stop()
+    await withPush.stop()
   }
 })

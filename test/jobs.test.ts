@@ -24,7 +24,10 @@ test.each([-1, 1])('a process cleans up although its clock is %i h wrong', async
       set expires_at = now() - interval '1 second'
       where id = ${id}`
     await until(async () => {
-      const invites = await world.db`select from workspace_invites where id = ${id}`
+      const invites = await world.db`
+        select
+        from workspace_invites
+        where id = ${id}`
       return invites.length === 0
     })
     // The clock of the database seems to have been set back.

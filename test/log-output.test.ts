@@ -65,7 +65,7 @@ test.skipIf(process.platform === 'win32')(
     const long = `${'1'.repeat(200_000)}\n`
     output.write(long)
     output.write('last\n')
-    // Nobody reads.
+    // The pipe is not read.
     await output.close()
     output.write('too late\n')
     let text = ''

@@ -101,14 +101,14 @@ test('nothing is written if the transaction could not begin', async () => {
   const { db, pool, appId } = world()
   await db`create table unbegun (name text)`
   const { publisher } = createEventBus()
-  for (const readsFirst of [true, false]) {
+  for (const writesLast of [true, false]) {
     const work = pool.use((connection) =>
       runInTransaction(
         failingToBegin(connection),
-        { appId, publisher, readsFirst },
-        async ({ db, write }) => {
+        { appId, publisher, writesLast },
+        async ({ db, queueWrite }) => {
           const insert = db`insert into unbegun values ('lost')`
-          if (readsFirst) write(insert)
+          if (writesLast) queueWrite(insert)
           else await insert
         },
       ),

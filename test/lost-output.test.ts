@@ -22,7 +22,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 type Output = 'full' | 'closed'
 
-/** Runs a command whose output is a disk without room, or a pipe that nobody reads any more. */
+/** Runs a command whose output is a disk without room, or a pipe without a reader. */
 function run(command: string[], output: Output, variables: Record<string, string> = {}) {
   const stdout = output === 'full' ? openSync('/dev/full', 'w') : 'pipe'
   const child = spawn(process.execPath, bundled(...command), {

@@ -19,7 +19,11 @@ test('a deleted user acquires nothing, even before the node knows', async () => 
   const open = await ana.channels.create({ type: 'public', name: 'Open' })
   await dan.channels.list()
   const { db, appId } = world()
-  await db`update users set deleted_at = now() where app_id = ${appId} and id = 'dan'`
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = 'dan'`
   const calls = [
     dan.channels.create({ type: 'group', name: 'Talk', memberIds: ['ana'] }),
     dan.members.join({ channelId: open.id }),

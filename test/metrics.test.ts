@@ -171,7 +171,7 @@ test('metrics show how many callers wait for a database connection', async () =>
   const borrowed = Array.from({ length: 13 }, () => world.pool.use(() => released))
   const series = 'parley_database_pool_waiting'
   const scraped = scrape()
-  // The server's own work may wait as well, so their number does not tell that this is measured.
+  // The server's own work may wait as well, so their number does not show that this is measured.
   const { registry } = world.metrics
   await until(async () => sample(await registry.getSingleMetricAsString(series), series) >= 3)
   release()

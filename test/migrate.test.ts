@@ -223,7 +223,12 @@ test('parley check says what a start would find, and changes nothing', async () 
   expect(pending.output).toContain('Schema: empty, lacks all ')
   const sql = connectOnce(empty)
   onTestFinished(() => sql.end())
-  expect(await sql`select from pg_namespace where nspname = 'drizzle'`).toHaveLength(0)
+  expect(
+    await sql`
+      select
+      from pg_namespace
+      where nspname = 'drizzle'`,
+  ).toHaveLength(0)
   expect(away.code).toBe(1)
   expect(away.output).toMatch(/\nThe database cannot be used: connect ECONNREFUSED [^\n]+\n$/)
   expect(bad).toEqual({

@@ -12,6 +12,7 @@ import {
   unauthorized,
 } from './support/refusal.ts'
 import { RawSocket } from './support/socket.ts'
+import { filledTables, tablesOf } from './support/tables.ts'
 import { TWIN_APP_ID } from './support/twin/index.ts'
 import { patient } from './support/until.ts'
 import { createWorld, useWorld } from './support/world.ts'
@@ -73,7 +74,7 @@ test('apps are listed in pages by a cursor, whatever is added meanwhile', async 
 
 test('a disabled app is refused on all nodes, without sockets, until it is enabled', async () => {
   const { operator, databaseUrl } = world()
-  // The node hears of it by the note: it does not compare its sockets with the database meanwhile.
+  // The node learns of it by the note: it does not compare its sockets with the database meanwhile.
   const node = await createWorld({ databaseUrl, timings: { reconcileMs: 600_000 } })
   try {
     const { appId, apiKey, backend, ana, channelId } = await newApp()
@@ -144,7 +145,11 @@ test('a deleted app is gone at once, and a job deletes its rows in every table',
   await ana.devices.create({ platform: 'ios', provider: 'apns', token: 'secret-push' })
   await ana.preferences.update({ reactions: false })
   const { id: workspaceId } = await ana.workspaces.create({ name: 'Team', type: 'team' })
-  await ana.invites.create({ workspaceId })
+  await ben.invites.accept({ token: (await ana.invites.create({ workspaceId })).token })
+  const { id: leftId } = await ben.channels.create({ type: 'public', name: 'Left' })
+  const gone = await ben.messages.send({ channelId: leftId, text: 'Gone' })
+  await ben.messages.delete({ channelId: leftId, messageId: gone.id })
+  await ben.members.leave({ channelId: leftId })
   // This row is of a node that has crashed.
   await db`insert into connections (node_id, app_id, user_id) values ('gone', ${appId}, 'ben')`
   const { id: webhookId } = await backend.webhooks.create({ url: 'https://x.test', events: ['*'] })
@@ -153,6 +158,7 @@ test('a deleted app is gone at once, and a job deletes its rows in every table',
   const unfinished = [user('ana'), channel('cut'), message('m1', 'cut')]
   const cut = unfinished.map((record) => JSON.stringify(record)).join('\n')
   await post({ url: world().url, apiKey }, `${cut}\n{`)
+  expect(await tablesOf(db, appId)).toEqual(expect.arrayContaining(await filledTables(db)))
   const other = await newApp('Neighbour')
   const socket = await RawSocket.connect(world(), ana)
   const [one, two] = await Promise.allSettled([
@@ -174,32 +180,13 @@ test('a deleted app is gone at once, and a job deletes its rows in every table',
     operator.inspect.channels({ appId }),
   ]
   expect(await refusals(acts)).toEqual(acts.map(() => notFound))
-  const tables = await db<{ name: string }[]>`
-    select format('%I', table_name) as name
-    from information_schema.columns
-    where column_name = 'app_id'
-      and table_schema = 'public'
-      and table_name <> 'audit'`
-  const rowsOf = async (id: string) => {
-    const counts = await db.unsafe<{ name: string; count: number }[]>(
-      [
-        ...tables.map(
-          ({ name }) => `select '${name}' as name, count(*)::int
-          from ${name} where app_id = '${id}'`,
-        ),
-        `select 'apps', count(*)::int from apps where id = '${id}'`,
-        `select 'events', count(*)::int from events where topic like '%:${id}:%'`,
-      ].join(' union all '),
-    )
-    return counts.filter(({ count }) => count > 0).map(({ name }) => name)
-  }
-  const before = await rowsOf(other.appId)
+  const before = await tablesOf(db, other.appId)
   await vi.waitFor(async () => {
     await cleanup.run()
-    expect(await rowsOf(appId)).toEqual([])
+    expect(await tablesOf(db, appId)).toEqual([])
   }, patient)
   expect(before).toEqual(expect.arrayContaining(['apps', 'events', 'channels', 'users']))
-  expect(await rowsOf(other.appId)).toEqual(before)
+  expect(await tablesOf(db, other.appId)).toEqual(before)
   await other.ana.messages.send({ channelId: other.channelId, text: 'Still here' })
   const { entries } = await operator.audit.listOfApp({ appId })
   expect(entries.map(({ operation }) => operation)).toEqual([

@@ -96,19 +96,19 @@ test('everything of a service in its own schema is there and nowhere else', asyn
 })
 
 test('services in two schemas of a database receive nothing of each other', async () => {
-  const heard = new Map<string, Set<string>>()
-  const ear = connectOnce(one.databaseUrl)
-  onTestFinished(() => ear.end())
+  const senders = new Map<string, Set<string>>()
+  const listener = connectOnce(one.databaseUrl)
+  onTestFinished(() => listener.end())
   for (const channel of ['parley', ...SCHEMAS.map((schema) => `parley_${schema}`)]) {
     const nodes = new Set<string>()
-    heard.set(channel, nodes)
-    await ear.listen(channel, (payload) => nodes.add(payload.split('\n')[0] ?? ''))
+    senders.set(channel, nodes)
+    await listener.listen(channel, (payload) => nodes.add(payload.split('\n')[0] ?? ''))
   }
   for (const world of [one, two]) {
     const { ana, channelId } = await createTalk(world)
     await ana.messages.send({ channelId, text: 'hello' })
   }
-  const [none, ...both] = [...heard.values()]
+  const [none, ...both] = [...senders.values()]
   await until(() => both.every(({ size }) => size > 0))
   expect(none?.size).toBe(0)
   const nodes = both.flatMap((nodes) => [...nodes])

@@ -9,7 +9,7 @@ import { useDom } from './support/dom.ts'
 
 const window = useDom({ acts: true })
 
-test('only the day before is yesterday, and times ago are in whole units', () => {
+test('the day before is called yesterday, and relative times are in whole units', () => {
   const noon = '2026-01-03T12:00'
   const days = ['2026-01-03T00:00', '2026-01-02T23:59', '2026-01-01T12:00', '2026-01-04T00:00']
   const named = days.map((iso) => /^[TY]\w+day$/.exec(dayOf(iso, new Date(noon)))?.[0])
@@ -21,7 +21,7 @@ test('only the day before is yesterday, and times ago are in whole units', () =>
   ])
 })
 
-test('neither paths nor payloads are shown with what gives access', () => {
+test('the wire view hides credentials in paths and payloads', () => {
   const path = 'POST /api/invites/abc123/accept'
   expect(withoutTokens(path)).toBe('POST /api/invites/(hidden)/accept')
   const secrets = ['token', 'wsToken', 'apiKey', 'x-api-key', 'Authorization', 'password', 'secret']
@@ -31,7 +31,7 @@ test('neither paths nor payloads are shown with what gives access', () => {
   }
 })
 
-test('all messages of others since the end was visible are counted', async () => {
+test('messages of others are counted since the end of the list was last visible', async () => {
   const container = window.document.createElement('div')
   const root = createRoot(container as never) // an element of another DOM
   onTestFinished(() => act(() => root.unmount()))

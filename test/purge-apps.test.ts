@@ -39,7 +39,12 @@ test('purging an app removes its given-up jobs, replays and acts, and none of ot
   await vi.waitFor(async () => {
     await world().cleanup.run()
     expect(await gone.left()).toEqual({ replay: false, act: false, job: false })
-    expect(await world().db`select from apps where id = ${gone.appId}`).toHaveLength(0)
+    expect(
+      await world().db`
+        select
+        from apps
+        where id = ${gone.appId}`,
+    ).toHaveLength(0)
   }, patient)
   expect(await other.left()).toEqual({ replay: true, act: true, job: true })
 })
@@ -49,7 +54,10 @@ test('an app that takes many turns to purge delays another one by one turn', asy
   const [{ appId: vast }, { appId: small }] = [await newApp('Vast'), await newApp('Small')]
   await insertUsers({ db, appId: vast }, 'user', 100)
   const left = async () => {
-    const apps = await db<{ id: string }[]>`select id from apps where id in (${vast}, ${small})`
+    const apps = await db<{ id: string }[]>`
+      select id
+      from apps
+      where id in (${vast}, ${small})`
     const users = await db`select from users where app_id = ${vast}`
     return { apps: apps.map(({ id }) => id), users: users.length }
   }

@@ -159,7 +159,11 @@ test('an erasure beside a purge leaves events that a webhook can be sent', async
   const { id: channelId } = await una.channels.create({ type: 'group', name: 'Talk', ...members })
   const { id: messageId } = await ben.messages.send({ channelId, text: 'Secret' })
   await ben.messages.edit({ channelId, messageId, text: 'Edited secret' })
-  const lockMessage = (sql: Tx) => sql`select from messages where id = ${messageId} for update`
+  const lockMessage = (sql: Tx) => sql`
+    select
+    from messages
+    where id = ${messageId}
+    for update`
   await withoutCleanup(world(), async () => {
     await una.channels.delete({ channelId })
     await backend.users.delete({ userId: ben.id })

@@ -19,7 +19,7 @@ test('a reaction whose message or channel was deleted meanwhile is not pushed', 
       values ('push-reaction', ${db.json({ appId, messageId, userId: ben.id, emoji })})`
     await idle(world())
   }
-  // The cleanup removes the reactions: of a message alone only where a crowd has reacted.
+  // The cleanup removes the reactions: of a message alone only where many users have reacted.
   await withoutCleanup(world(), async () => {
     await db`
       update messages

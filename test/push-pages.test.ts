@@ -8,8 +8,8 @@ const { world, provider, current, settle, send, pushesTo } = usePushChannel()
 
 test('2,500 members get one push each, in pages, although the provider fails twice', async () => {
   const { ana, ben, cleo, channelId } = current()
-  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 2_500)
-  await insertMembers(world(), channelId, crowd)
+  const fans = await insertUsers(world(), `${ana.id}-fan`, 2_500)
+  await insertMembers(world(), channelId, fans)
   let calls = 0
   provider().behave((response, call) => {
     calls += 1
@@ -22,14 +22,14 @@ test('2,500 members get one push each, in pages, although the provider fails twi
     return Number(/push-message",outcome="done"} (\d+)/.exec(metrics)?.[1] ?? 0)
   }
   const before = await jobsDone()
-  const { id } = await send(`hello @${crowd[2_499]}`)
+  const { id } = await send(`hello @${fans[2_499]}`)
   await idle(world())
   const pushes = provider().triggered()
   const kinds = new Map(pushes.map(({ to, name }) => [to, name]))
-  expect([...kinds.keys()].sort()).toEqual([...crowd, ben.id, cleo.id].sort())
+  expect([...kinds.keys()].sort()).toEqual([...fans, ben.id, cleo.id].sort())
   // The two batches that the provider failed were sent again.
   expect(pushes).toHaveLength(2_502 + 200)
-  expect(kinds.get(crowd[2_499] ?? '')).toBe('mention')
+  expect(kinds.get(fans[2_499] ?? '')).toBe('mention')
   expect(new Set(pushes.map(({ payload }) => payload.messageId))).toEqual(new Set([id]))
   // Three pages, and the jobs that made what was left of two of them again.
   expect((await jobsDone()) - before).toBe(5)
@@ -37,8 +37,8 @@ test('2,500 members get one push each, in pages, although the provider fails twi
 
 test('messages of large and small channels in one batch reach every member once', async () => {
   const { ana, ben, channelId } = current()
-  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 700)
-  await insertMembers(world(), channelId, crowd)
+  const fans = await insertUsers(world(), `${ana.id}-fan`, 700)
+  await insertMembers(world(), channelId, fans)
   const other = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
   await settle()
   const sent = await Promise.all([
@@ -58,15 +58,15 @@ test('messages of large and small channels in one batch reach every member once'
 test('a push of another app comes before the later pages of many large channels', async () => {
   const { ana, channelId } = current()
   const fanOuts = 16
-  const crowd = await insertUsers(world(), `${ana.id}-crowd`, 1_100)
-  await insertMembers(world(), channelId, crowd)
+  const fans = await insertUsers(world(), `${ana.id}-fan`, 1_100)
+  await insertMembers(world(), channelId, fans)
   const other = await world().stranger()
   await other.users.sync({ users: [{ id: 'eve' }] })
   const finn = await world().user('finn', {}, other)
   const small = await finn.channels.create({ type: 'group', name: 'Two', memberIds: ['eve'] })
   const { id } = await send('to all')
   await settle()
-  const [first = '', last = ''] = [crowd.toSorted()[0], crowd.toSorted().at(-1)]
+  const [first = '', last = ''] = [fans.toSorted()[0], fans.toSorted().at(-1)]
   const isLastPage = (text: unknown) => JSON.stringify(text).includes(`"${last}"`)
   const held: (() => void)[] = []
   provider().behave((response, call) => {

@@ -100,7 +100,11 @@ test('a deleted user gets no push of messages and invites, erased or not', async
     const job = { appId, channelId, invitedBy: ana.id, userIds: [ben.id] }
     await db`insert into staged_jobs (task, payload) values ('push-invite', ${db.json(job)})`
     await idle(world())
-    const left = await db`select from members where app_id = ${appId} and user_id = ${ben.id}`
+    const left = await db`
+      select
+      from members
+      where app_id = ${appId}
+        and user_id = ${ben.id}`
     expect(left).not.toEqual([])
   })
   expect(provider().kindsFor(cleo.id)).toEqual(['new-message'])

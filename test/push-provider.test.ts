@@ -98,20 +98,20 @@ test('pushes made while the key of the provider is wrong are sent once it is rig
 })
 
 test('a push that the provider finds invalid does not stop others of its batch', async () => {
-  const crowd = await insertUsers(world, 'crowd', 20)
-  const group = await ana.channels.create({ type: 'group', name: 'Crowd', memberIds: crowd })
+  const fans = await insertUsers(world, 'fan', 20)
+  const group = await ana.channels.create({ type: 'group', name: 'Fans', memberIds: fans })
   await idle(world)
   provider.forget()
   const taken = new Set<string>()
   provider.behave((response, call) => {
     const events = triggersOf(call)
-    if (events.some(({ to }) => to === 'crowd7')) return response.writeHead(400).end()
+    if (events.some(({ to }) => to === 'fan7')) return response.writeHead(400).end()
     for (const { to } of events) taken.add(to)
     provider.accept(response, call)
   })
   await ana.messages.send({ channelId: group.id, text: 'hello all' })
   await idle(world)
-  expect(taken).toEqual(new Set(crowd.filter((id) => id !== 'crowd7')))
+  expect(taken).toEqual(new Set(fans.filter((id) => id !== 'fan7')))
   expect(errors).toEqual(['push refused'])
 })
 
@@ -134,9 +134,9 @@ test('a hanging provider delays neither sends nor reads of preferences', async (
 })
 
 test('a message to a thousand members takes ten calls to the provider', async () => {
-  const crowd = await insertUsers(world, 'member', 1000)
+  const fans = await insertUsers(world, 'member', 1000)
   const group = await ana.channels.create({ type: 'group', name: 'Many' })
-  await insertMembers(world, group.id, crowd)
+  await insertMembers(world, group.id, fans)
   await ana.messages.send({ channelId: group.id, text: 'hello all' })
   await until(() => provider.triggered().length === 1000)
   expect(provider.calls.map(({ path }) => path)).toEqual(Array(10).fill('/v1/events/trigger/bulk'))

@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { selectMessageRecipients } from '@parley/server/jobs/push/recipients'
 import { expect, test } from 'vitest'
 import { insertMembers, insertUsers } from './support/inserted.ts'
-import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const NEVER = 1_000_000
@@ -43,7 +43,7 @@ test('a push of a reply goes to the latest authors of its thread, and reads no m
   await insertMembers(world(), channelId, ['ben'])
   const { id: messageId } = await ben.messages.send({ channelId, text: 'reply', parentId })
   await db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   const read = async () => {
     const [message] = await selectMessageRecipients(pool, [{ appId, messageId }])
     const inThread = message?.recipients.filter(({ isInThread }) => isInThread)

@@ -56,7 +56,7 @@ test('members mentioned by id or by name get a mention instead of a new message'
   expect(provider().kindsFor(cleo.id)).toEqual(['mention'])
 })
 
-test('a silent message is pushed to nobody, not even to mentioned users', async () => {
+test('a silent message is pushed to no one, not even to mentioned users', async () => {
   const { ana, ben, cleo, channelId } = current()
   await ana.messages.send({ channelId, text: `psst @${ben.id}`, silent: true })
   const { id: messageId } = await send('aloud')
@@ -186,7 +186,7 @@ test('a user who leaves a channel and is added again gets a second invitation', 
   expect(new Set(pushesTo(ben.id).map(({ transactionId }) => transactionId)).size).toBe(2)
 })
 
-test('a mention by id mentions nobody whose name is that id', async () => {
+test('a mention by id mentions no user whose name is that id', async () => {
   const { ben, cleo } = current()
   await world().user(cleo.id, { name: ben.id })
   await send(`hi @${ben.id}`)
@@ -299,7 +299,11 @@ test('a reaction to the message of a deleted user is not pushed to them', async 
   await withoutCleanup(world(), async () => {
     await world().backend.users.delete({ userId: ben.id })
     await cleo.reactions.add({ channelId, messageId, emoji: '👋' })
-    const left = await db`select from members where app_id = ${appId} and user_id = ${ben.id}`
+    const left = await db`
+      select
+      from members
+      where app_id = ${appId}
+        and user_id = ${ben.id}`
     expect(left).not.toEqual([])
     await idle(world())
   })

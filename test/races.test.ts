@@ -104,12 +104,12 @@ test('a deletion wins over a concurrent edit, whichever comes first', async () =
     expect(round % 2 ? first : second).toBe('done')
   }
   expect((await rowsOf(world(), channelId)).every(({ deletedAt }) => deletedAt)).toBe(true)
-  const told = await world().db`
+  const shown = await world().db`
     select
     from events
     where envelope like '%secret%'
       and topic like ${`%:${world().appId}:%`}`
-  expect(told).toHaveLength(0)
+  expect(shown).toHaveLength(0)
 })
 
 test('concurrent reactions are all in the last event', async () => {
@@ -177,8 +177,15 @@ test.each([
   await ben.messages.send({ channelId, text: 'first' })
   const isMember = (sql: Tx) => sql`channel_id = ${channelId} and user_id = ${ana.id}`
   const { db } = world()
-  await db`update members set ${db(moves)} = 1, ${db(other)} = 0 where ${isMember(db)}`
-  const lock = (sql: Tx) => sql`select from members where ${isMember(sql)} for no key update`
+  await db`
+    update members
+    set ${db(moves)} = 1, ${db(other)} = 0
+    where ${isMember(db)}`
+  const lock = (sql: Tx) => sql`
+    select
+    from members
+    where ${isMember(sql)}
+    for no key update`
   const { sending } = await whileRowLocked(world(), lock, async (sql) => {
     const sending = ana.messages.send({ channelId, text: 'second' })
     await waitingForRows(world(), 1)

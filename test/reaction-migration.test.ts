@@ -19,8 +19,8 @@ const FEWEST = 195
 const MESSAGES = 12
 const USERS = 400
 
-/** Messages that crowds reacted to before counts were kept, in the order of their ids. */
-async function createCrowds() {
+/** Messages that many users reacted to before counts were kept, in the order of their ids. */
+async function createReactions() {
   const url = await createEmptyDatabase()
   await migrateUpTo(url, '0038_stopped_nodes')
   const connect = () => {
@@ -55,10 +55,10 @@ async function createCrowds() {
   return { url, connect, sql, appId, channelId, messageIds }
 }
 
-type Crowds = Awaited<ReturnType<typeof createCrowds>>
+type Reactions = Awaited<ReturnType<typeof createReactions>>
 
 /** Lets the migration go on until it stores the count of this message, which waits for `goOn`. */
-async function migrateUntil({ url, connect, sql }: Crowds, messageId: string) {
+async function migrateUntil({ url, connect, sql }: Reactions, messageId: string) {
   // An interrupted run has left the table. What waits there holds no transaction of ours up.
   const [createTable = ''] = migration.statements
   await sql.unsafe(`
@@ -90,19 +90,19 @@ async function migrateUntil({ url, connect, sql }: Crowds, messageId: string) {
   }
 }
 
-const selectKept = ({ sql }: Crowds) => sql<{ messageId: string; count: number }[]>`
+const selectKept = ({ sql }: Reactions) => sql<{ messageId: string; count: number }[]>`
   select message_id as "messageId", count
   from reaction_counts
   order by message_id`
 
-const selectActual = ({ sql }: Crowds) => sql<{ messageId: string; count: number }[]>`
+const selectActual = ({ sql }: Reactions) => sql<{ messageId: string; count: number }[]>`
   select message_id as "messageId", count(*)::int
   from reactions
   group by message_id
   order by message_id`
 
 /** The changes of a server of the version before, which locks the channel. */
-function oldNode({ connect, appId, channelId }: Crowds, lockTimeout = '0') {
+function oldNode({ connect, appId, channelId }: Reactions, lockTimeout = '0') {
   const node = connect()
   const change = async (statement: () => Promise<unknown>) => {
     await node`begin`
@@ -131,40 +131,40 @@ function oldNode({ connect, appId, channelId }: Crowds, lockTimeout = '0') {
 }
 
 /** All kept counts are exact, and messages that many had reacted to before have one. */
-async function expectExactCounts(crowds: Crowds) {
-  const kept = await selectKept(crowds)
-  const actual = await selectActual(crowds)
+async function expectExactCounts(reactions: Reactions) {
+  const kept = await selectKept(reactions)
+  const actual = await selectActual(reactions)
   const keptIds = new Set(kept.map(({ messageId }) => messageId))
   expect(kept).toEqual(actual.filter(({ messageId }) => keptIds.has(messageId)))
-  const manyIds = crowds.messageIds.slice(200 - FEWEST - 1)
+  const manyIds = reactions.messageIds.slice(200 - FEWEST - 1)
   expect(manyIds.filter((id) => !keptIds.has(id))).toEqual([])
 }
 
 test('reacting does not wait while older reactions are counted', async () => {
-  const crowds = await createCrowds()
-  const last = crowds.messageIds.at(-1) ?? ''
-  const { goOn } = await migrateUntil(crowds, last)
-  // They are stored for good. Where fewer had reacted, nothing is kept until somebody does.
-  const stored = await selectKept(crowds)
+  const reactions = await createReactions()
+  const last = reactions.messageIds.at(-1) ?? ''
+  const { goOn } = await migrateUntil(reactions, last)
+  // They are stored for good. Where fewer had reacted, nothing is kept until another user does.
+  const stored = await selectKept(reactions)
   expect(stored.map(({ count }) => count)).toEqual([200, 201, 202, 203, 204, 205, 206])
-  const node = oldNode(crowds, '1s')
-  for (const messageId of crowds.messageIds.filter((id) => id !== last)) {
+  const node = oldNode(reactions, '1s')
+  for (const messageId of reactions.messageIds.filter((id) => id !== last)) {
     await node.add(messageId, `user-${USERS}`)
     await node.remove(messageId, 'user-1')
     await node.remove(messageId, 'user-2')
   }
   expect(await goOn()).toBe('migrated')
-  await expectExactCounts(crowds)
+  await expectExactCounts(reactions)
 })
 
 test('reactions of an old server amid the migration are counted, each of them once', async () => {
-  const crowds = await createCrowds()
-  const last = crowds.messageIds.at(-1) ?? ''
-  const others = crowds.messageIds.filter((id) => id !== last)
+  const reactions = await createReactions()
+  const last = reactions.messageIds.at(-1) ?? ''
+  const others = reactions.messageIds.filter((id) => id !== last)
   let isOver = false
   let changes = 0
   const writeOn = async (offset: number) => {
-    const node = oldNode(crowds)
+    const node = oldNode(reactions)
     for (let n = offset; !isOver; n += 7) {
       const messageId = others[n % others.length] ?? ''
       // Those who had reacted take it back, the others react.
@@ -175,7 +175,7 @@ test('reactions of an old server amid the migration are counted, each of them on
   }
   const writing = Promise.all([1, 2, 4].map(writeOn))
   try {
-    const { goOn } = await migrateUntil(crowds, last)
+    const { goOn } = await migrateUntil(reactions, last)
     const before = changes
     await until(() => changes >= before + 100)
     expect(await goOn()).toBe('migrated')
@@ -185,14 +185,14 @@ test('reactions of an old server amid the migration are counted, each of them on
     isOver = true
     await writing
   }
-  await expectExactCounts(crowds)
+  await expectExactCounts(reactions)
 })
 
 test('counting that was interrupted goes on, and reactions meanwhile are counted', async () => {
-  const crowds = await createCrowds()
-  const { sql, messageIds, url } = crowds
-  const { goOn } = await migrateUntil(crowds, messageIds[6] ?? '')
-  const node = oldNode(crowds)
+  const reactions = await createReactions()
+  const { sql, messageIds, url } = reactions
+  const { goOn } = await migrateUntil(reactions, messageIds[6] ?? '')
+  const node = oldNode(reactions)
   await node.add(messageIds[5] ?? '', `user-${USERS}`)
   await sql`
     select pg_terminate_backend(pid)
@@ -203,5 +203,5 @@ test('counting that was interrupted goes on, and reactions meanwhile are counted
   for (const messageId of messageIds) await node.remove(messageId, 'user-1')
   await migrate(url)
   for (const messageId of messageIds) await node.add(messageId, 'user-1')
-  await expectExactCounts(crowds)
+  await expectExactCounts(reactions)
 })

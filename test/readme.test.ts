@@ -41,7 +41,8 @@ test("the README's TypeScript runs as it says, in the terminal of the tour", asy
   writeFileSync(join(folder, 'tour.mts'), program)
   const script = `set -e\n${blocks.join('\n')}`
   const env = { ...process.env, URL: world().url, ADMIN_KEY }
-  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env, cwd: folder })
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script], { env, cwd: folder })
+  expect(stderr).toBe('')
   expect(blocks.at(-1)).toContain('tour.mts')
   const shown = [...stdout.matchAll(/text: 'Hello @ben',[\s\S]*?status: '(\w+)'/g)]
   const statuses = shown.map(([, status]) => status)

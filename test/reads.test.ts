@@ -184,7 +184,7 @@ test('a repeated read has the time of the last read, not of one before', async (
   const readUpTo = async (seq: number) => {
     const { appId } = world()
     const marks = [{ channelId, userId: ben.id, messageId: ids[seq - 1] }]
-    const move = { appId, marks, from: 'message', mayWait: true } as const
+    const move = { appId, marks, from: 'message', waitsForLocks: true } as const
     const [position] = await world().pool.use((db) => moveMarkers(db, move))
     return position
   }

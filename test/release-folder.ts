@@ -80,7 +80,10 @@ async function writeRows(file: string, sql: Connection) {
   const server = startReleased(join(folder, 'server.tar.gz'))
   try {
     await playStory({ url: await server.url(), adminKey })
-    const forgotten = () => sql`select from users where forgotten_at is not null`
+    const forgotten = () => sql`
+      select
+      from users
+      where forgotten_at is not null`
     await until(async () => (await forgotten()).length > 0)
   } finally {
     server.child.kill('SIGTERM')

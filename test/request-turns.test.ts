@@ -15,13 +15,16 @@ test('a turn begins requests for a moment, in order and each in its own context'
   const storage = new AsyncLocalStorage<number>()
   const ask = (n: number): void =>
     storage.run(n, () =>
-      inTurn('app', () => {
-        expect(storage.getStore()).toBe(n)
-        begun.push(n)
-        // The next request of the same connection comes behind those that wait.
-        if (n === 3) ask(8)
-        clock += 1
-      }),
+      inTurn(
+        () => 'app',
+        () => {
+          expect(storage.getStore()).toBe(n)
+          begun.push(n)
+          // The next request of the same connection comes behind those that wait.
+          if (n === 3) ask(8)
+          clock += 1
+        },
+      ),
     )
   for (const n of upTo(7)) ask(n)
   expect(begun).toEqual([1, 2])
@@ -45,10 +48,13 @@ test('of waiting requests apps alternate, however many one of them has', async (
   const inTurn = createRequestTurns(() => clock)
   const begun: string[] = []
   const ask = (app: string, n: number) =>
-    inTurn(app, () => {
-      begun.push(`${app} ${n}`)
-      clock += 1
-    })
+    inTurn(
+      () => app,
+      () => {
+        begun.push(`${app} ${n}`)
+        clock += 1
+      },
+    )
   for (const n of upTo(5)) ask('large', n)
   for (const n of upTo(2)) ask('small', n)
   for (let turn = 0; turn < 4; turn++) await nextTurn()

@@ -15,7 +15,7 @@ test('each job of an app has the round after the one before, from the running on
   expect(rounds.take(pushes('one'), 5)).toBe(500)
 })
 
-test('an app keeps its next round until the queue has come so far, or has no waiting jobs', () => {
+test('an app keeps its next round until the queue reaches it, or no jobs wait', () => {
   const rounds = createRounds()
   const [one, two] = [
     { ...pushes('one'), round: 7 },

@@ -94,11 +94,14 @@ test.each([
   ['Query read timeout', undefined, 'not stored'],
   ['the database system is shutting down', '57P01', 'not stored'],
   ['null value in column', '23502', 'null value in column'],
-])('a job that is not put off because of "%s" (%s) fails by: %s', async (message, code, reason) => {
-  const storeFailure = Object.assign(new Error(message), { code })
-  const work = () => Promise.reject(new DeadlineError())
-  await expect(runBatch({ work, storeFailures: 8, storeFailure })).rejects.toThrow(reason)
-})
+])(
+  'a job whose retry cannot be stored because of "%s" (%s) fails by: %s',
+  async (message, code, reason) => {
+    const storeFailure = Object.assign(new Error(message), { code })
+    const work = () => Promise.reject(new DeadlineError())
+    await expect(runBatch({ work, storeFailures: 8, storeFailure })).rejects.toThrow(reason)
+  },
+)
 
 test('a job that the end of its process interrupts returns to the queue', async () => {
   const signal = AbortSignal.abort()

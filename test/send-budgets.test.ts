@@ -157,11 +157,11 @@ test('calls reuse the query plans of earlier calls', async () => {
   await ana.messages.list({ channelId })
   await ana.channels.list()
   await ana.reads.mark({ channelId })
-  const plannedAnew = await world().pool.use(
+  const replanned = await world().pool.use(
     (db) => db<{ statement: string; times: number }[]>`
       select statement, custom_plans::int as times
       from pg_prepared_statements
       where custom_plans > 0`,
   )
-  expect(plannedAnew).toEqual([])
+  expect(replanned).toEqual([])
 })

@@ -100,21 +100,21 @@ test('five reads of a channel at once send the member at most two unread counts'
   const users = await world().users('once-ana', 'once-ben')
   const [, ben] = users
   const client = centrifugeOf(world(), ben)
-  const heard = await listen(client, topics.user(world().appId, ben.id))
+  const listener = await listen(client, topics.user(world().appId, ben.id))
   const { channelId, ids } = await talk(users, ['one', 'two', 'three', 'four', 'five'])
-  const countsHeard = () =>
-    heard.received.flatMap(({ envelope }) =>
+  const countsReceived = () =>
+    listener.received.flatMap(({ envelope }) =>
       envelope.type === 'channel.unread_changed' ? [envelope.payload.count] : [],
     )
-  // The counts that the messages have changed are told with a delay.
-  await heard.until(() => countsHeard().includes(ids.length))
-  const before = countsHeard().length
+  // The counts that the messages have changed are sent with a delay.
+  await listener.until(() => countsReceived().includes(ids.length))
+  const before = countsReceived().length
   const { reads } = together(ben)
   await Promise.all(ids.map((messageId) => reads.mark.mutate({ channelId, messageId })))
   await ben.channels.updateSettings({ channelId, starred: true })
-  await heard.untilType('channel.settings_changed')
+  await listener.untilType('channel.settings_changed')
   // The first of them does not wait for the others.
-  expect([1, 2]).toContain(countsHeard().length - before)
+  expect([1, 2]).toContain(countsReceived().length - before)
   client.disconnect()
 })
 
@@ -206,13 +206,13 @@ test('the position of a read is published before what is left is counted', async
   const [ana, ben] = users
   const { channelId } = await talk(users)
   const client = centrifugeOf(world(), ana)
-  const heard = await listen(client, topics.channel(world().appId, channelId))
+  const listener = await listen(client, topics.channel(world().appId, channelId))
   const { marked } = await whileRowLocked(
     world(),
     (sql) => sql`lock table tombstone_counts in access exclusive mode`,
     async () => {
       const marked = ben.reads.mark({ channelId })
-      await heard.untilType('read.updated')
+      await listener.untilType('read.updated')
       return { marked }
     },
   )

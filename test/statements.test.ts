@@ -212,15 +212,15 @@ test('a frame with hundreds of subscribes takes one statement', async () => {
   const wanted = [
     chat(channelId),
     topics.user(world().appId, ana.id),
-    topics.user(world().appId, 'somebody-else'),
+    topics.user(world().appId, 'another-user'),
   ]
   for (let n = wanted.length; n < limits.realtime.topicsPerSocket; n++)
     wanted.push(chat(`019c9b1e-7a52-7cc1-8f0e-${String(n).padStart(12, '0')}`))
   statements.length = 0
   const raw = await RawSocket.connect(world(), ana)
-  // Its presence is told in the background: the last statement asks who is to be told.
-  const isToldTo = (statement: string) => /\bshared as materialized\b/.test(statement)
-  await vi.waitUntil(() => statements.some(isToldTo), patient)
+  // Its presence is announced in the background: the last statement reads to whom.
+  const readsRecipients = (statement: string) => /\bshared as materialized\b/.test(statement)
+  await vi.waitUntil(() => statements.some(readsRecipients), patient)
   const taken = await statementsOf(async () => {
     raw.send(
       ...wanted.map((channel, index) => ({

@@ -166,7 +166,7 @@ test('a profile or a device that the provider refuses is not sent again', async 
   expect(provider().requests()).toHaveLength(2)
 })
 
-test('a copy of a user that the provider refuses is counted, and kept until a retry', async () => {
+test('a profile that the provider refuses is counted, and kept until a retry', async () => {
   const { backend, operator, metrics, appId } = world()
   const dan = await world().user('auth0|dan')
   await dan.devices.create({ platform: 'ios', provider: 'apns', token: 'ours' })
@@ -207,7 +207,7 @@ test('a copy of a user that the provider refuses is counted, and kept until a re
   expect((await operator.jobs.list({ appId, state: 'failed' })).jobs).toEqual([])
 })
 
-test('a removal is kept however many the provider has refused, and a copy is not', async () => {
+test('refused removals are all kept for a retry, refused profiles only up to a limit', async () => {
   const { appId, pool: db, metrics } = world()
   const call = () => Promise.reject(new ProviderRefusedError('400'))
   const refusing = {

@@ -146,7 +146,7 @@ test.each(['public', 'livestream', 'team'] as const)(
       ...own,
       ...{ removed: true, channel: { ...own?.channel, ...record } },
     })
-    // The user hears of later messages as a member does.
+    // The user receives later messages as a member does.
     const since = { channels: { [channelId]: channels[channelId]?.rev ?? 0 } }
     await hana.messages.send({ channelId, text: 'news' })
     const { messages } = (await ivo.sync.pull(since)).channels[channelId] ?? {}
@@ -204,7 +204,10 @@ test('parts without room in 1 MB are left out as a whole, or say that there is m
       from messages
       where channel_id = ${channelId}
         and seq > 10`
-    await db`update channels set last_seq = 34, rev = 34 where id = ${channelId}`
+    await db`
+      update channels
+      set last_seq = 34, rev = 34
+      where id = ${channelId}`
   }
   const ids = talks.map(({ channelId }) => channelId)
   const roots = talks.map(({ root }) => root)

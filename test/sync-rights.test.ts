@@ -6,7 +6,7 @@ import { useWorld, type World } from './support/world.ts'
 
 const world = useWorld()
 
-/** Lets nobody read who is online while `work` runs: the members of a sync wait for that. */
+/** Lets no statement read who is online while `work` runs: the members of a sync wait for that. */
 async function whileOnlineLocked<T>({ databaseUrl }: World, work: () => Promise<T>) {
   const other = connectOnce(databaseUrl)
   try {

@@ -100,9 +100,9 @@ test('a sync shows nothing of channels that the user is no member of', async () 
 test('members are left out of a sync where there are more than a thousand in all', async () => {
   const fay = await world().user('fay')
   const [large, small, full] = [await createTalk(fay), await createTalk(fay), await createTalk(fay)]
-  const crowd = await insertUsers(world(), 'crowd', 1_000)
-  await insertMembers(world(), large, crowd)
-  await insertMembers(world(), full, crowd.slice(1))
+  const many = await insertUsers(world(), 'many', 1_000)
+  await insertMembers(world(), large, many)
+  await insertMembers(world(), full, many.slice(1))
   await world().db`update channels set member_count = 1001 where id = ${large}`
   await world().db`update channels set member_count = 1000 where id = ${full}`
   const { channels } = await fay.sync.pull({
@@ -119,7 +119,7 @@ test('members are left out of a sync where there are more than a thousand in all
   expect(both[full]?.members).toHaveLength(1_000)
   expect(both[small]).not.toHaveProperty('members')
   // One more has joined since the channel was read.
-  await insertMembers(world(), full, crowd.slice(0, 1))
+  await insertMembers(world(), full, many.slice(0, 1))
   const { channels: grown } = await fay.sync.pull({ channels: { [full]: 0 }, members: [full] })
   expect(grown[full]).not.toHaveProperty('members')
 })
@@ -139,7 +139,11 @@ test('a sync with long messages stays within 1 MB and leaves out pages beyond it
   for (const id of ids) {
     await insertMembers(world(), id, await insertUsers(world(), `long-${id}`, 10))
     await db`update channels set member_count = 11 where id = ${id}`
-    await db`update members set custom = ${custom} where app_id = ${appId} and channel_id = ${id}`
+    await db`
+      update members
+      set custom = ${custom}
+      where app_id = ${appId}
+        and channel_id = ${id}`
   }
   const pull = async (since: number) => {
     const channels = Object.fromEntries(ids.map((id) => [id, since]))
@@ -157,7 +161,7 @@ test('a sync with long messages stays within 1 MB and leaves out pages beyond it
   const pages = Object.values<{ page?: { messages: { seq: number }[]; hasMore: boolean } }>(
     channels,
   ).flatMap(({ page }) => page ?? [])
-  // Either page may be shortened: it has the newest messages, without a hole.
+  // Either page may be shortened: it has the newest messages, without a gap.
   expect(pages.length).toBeGreaterThan(0)
   for (const { messages, hasMore } of pages) {
     expect(messages.at(-1)?.seq).toBe(30)

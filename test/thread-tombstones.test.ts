@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const NEVER = 1_000_000
@@ -28,7 +28,7 @@ test('a page of a thread reads none of its deleted replies', async () => {
     set last_seq = ${DELETED}, rev = ${DELETED + 1}
     where id = ${channelId}`
   await db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   const read = async () => {
     const { messages } = await ben.messages.replies({ channelId, messageId })
     expect(messages.map((message) => message.id)).toEqual([id])

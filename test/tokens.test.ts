@@ -87,7 +87,12 @@ test('twenty concurrent token requests for a new user create one user', async ()
     ),
   )
   expect(new Set(minted.map(({ token }) => token)).size).toBe(20)
-  expect(await world().db`select name from users where id = 'fresh'`).toEqual([{ name: 'Fresh' }])
+  expect(
+    await world().db`
+      select name
+      from users
+      where id = 'fresh'`,
+  ).toEqual([{ name: 'Fresh' }])
 })
 
 test('the API token, the socket token and the API key are not interchangeable', async () => {

@@ -14,16 +14,16 @@ test('a batch whose time was over before its commit was sent has stored nothing'
   const { appId, db, pool } = world()
   await db`create table overdue (name text)`
   onTestFinished(() => db`drop table overdue`.then(() => {}))
-  for (const readsFirst of [true, false]) {
+  for (const writesLast of [true, false]) {
     let isOver = false
     const throwIfAborted = () => {
       if (isOver) throw new Error('the time is over')
     }
-    const options = { appId, publisher: silent, readsFirst, signal: { throwIfAborted } }
+    const options = { appId, publisher: silent, writesLast, signal: { throwIfAborted } }
     const work = pool.use((connection) =>
-      runInTransaction(connection, options, async ({ db, write }) => {
+      runInTransaction(connection, options, async ({ db, queueWrite }) => {
         await db`select`
-        write(db`insert into overdue values ('late')`)
+        queueWrite(db`insert into overdue values ('late')`)
         isOver = true
       }),
     )
@@ -34,20 +34,21 @@ test('a batch whose time was over before its commit was sent has stored nothing'
 
 test('effects of a call run after its events, and both after the commit', async () => {
   const { appId, pool } = world()
-  const user = await world().user('told')
-  const heard: string[] = []
-  const publish = (events: { type: string }[]) => void heard.push(...events.map(({ type }) => type))
+  const user = await world().user('notified')
+  const happened: string[] = []
+  const publish = (events: { type: string }[]) =>
+    void happened.push(...events.map(({ type }) => type))
   await pool.use((connection) =>
     runInTransaction(
       connection,
       { appId, publisher: { ...silent, publish } },
       async ({ emitToUser, afterCommit }) => {
-        afterCommit(() => void heard.push('effect'))
+        afterCommit(() => void happened.push('effect'))
         emitToUser(user.id, 'workspace.removed', { workspaceId: appId })
       },
     ),
   )
-  expect(heard).toEqual(['workspace.removed', 'effect'])
+  expect(happened).toEqual(['workspace.removed', 'effect'])
 })
 
 test('if one of several statements sent together fails, that one is reported', async () => {

@@ -19,12 +19,12 @@ async function during(work: Promise<unknown>, sample: () => Promise<void>) {
   await sample()
 }
 
-type Told = { channelId: string; count: number; version: number }
+type Count = { channelId: string; count: number; version: number }
 
-/** Takes what users are told of their unread counts, which must not contradict each other. */
-function tellings() {
+/** Takes the unread counts that users receive, which must not contradict each other. */
+function receivedCounts() {
   const known = new Map<string, number>()
-  const take = ({ id }: User, { channelId, count, version }: Told) => {
+  const take = ({ id }: User, { channelId, count, version }: Count) => {
     const key = `${id} ${channelId} ${version}`
     expect({ key, count: known.get(key) ?? count }).toEqual({ key, count })
     known.set(key, count)
@@ -33,7 +33,7 @@ function tellings() {
 }
 
 /** Takes the counts in a user's records of channels, whose versions never fall. */
-const recordsOf = (user: User, channelIds: string[], take: (user: User, told: Told) => void) => {
+const recordsOf = (user: User, channelIds: string[], take: (user: User, count: Count) => void) => {
   const last = new Map<string, number>()
   return async () => {
     for (const channelId of channelIds) {
@@ -49,7 +49,7 @@ test('unread counts with the same version are the same, and no version falls', a
   await afterAnyHistory({ length: 60, runs: 1 }, async (history) => {
     const { users, channels, run } = await createEverydayFixture(world())
     const channelIds = channels.map(({ id }) => id)
-    const { known, take } = tellings()
+    const { known, take } = receivedCounts()
     const [ana, ben] = users as [User, User]
     const client = centrifugeOf(world(), ben)
     const { received } = await listen(client, topics.user(world().appId, ben.id))
@@ -93,13 +93,13 @@ test('a list has the settings of the events up to its version', async () => {
   })
   const events = await userEventsOf(world(), ben.id)
   for (const { id, starred, muted, settingsVersion } of listed) {
-    const told = events.findLast(
+    const last = events.findLast(
       ({ type, offset, payload }) =>
         type === 'channel.settings_changed' &&
         payload.channelId === id &&
         offset <= settingsVersion,
     )
-    const { starred: isStarred = false, muted: isMuted = false } = { ...told?.payload } as Settings
+    const { starred: isStarred = false, muted: isMuted = false } = { ...last?.payload } as Settings
     expect([starred, muted]).toEqual([isStarred, isMuted])
   }
   expect(Math.max(...listed.map(({ settingsVersion }) => settingsVersion))).toBe(
@@ -176,9 +176,9 @@ test('the unread total with the highest version is right, whichever comes last',
         envelope.type === 'channel.total_unread_changed' ? [envelope.payload] : [],
       )
     const last = answers.at(-1)?.version ?? 0
-    const isTold = ({ count, version = 0 }: { count: number; version?: number | undefined }) =>
+    const isLast = ({ count, version = 0 }: { count: number; version?: number | undefined }) =>
       count === right && version > last
-    await listener.until(() => events().some(isTold))
+    await listener.until(() => events().some(isLast))
     client.disconnect()
     const versions = answers.map((answer) => answer.version)
     expect(versions).toEqual(versions.toSorted((a, b) => a - b))
@@ -186,10 +186,10 @@ test('the unread total with the highest version is right, whichever comes last',
     // Answers of the same version are the same, and events are in order.
     const counts = new Map(answers.map((answer) => [answer.version, answer.count]))
     for (const answer of answers) expect(counts.get(answer.version)).toBe(answer.count)
-    const told = events().map((event) => event.version ?? 0)
-    expect(told).toEqual(told.toSorted((a, b) => a - b))
-    expect(told[0]).toBeGreaterThan(0)
-    const top = Math.max(...told, ...versions)
+    const sent = events().map((event) => event.version ?? 0)
+    expect(sent).toEqual(sent.toSorted((a, b) => a - b))
+    expect(sent[0]).toBeGreaterThan(0)
+    const top = Math.max(...sent, ...versions)
     expect(events().findLast((event) => event.version === top)?.count).toBe(right)
   })
 })

@@ -25,7 +25,7 @@ export const slow = [
   'long/generated.long.ts',
   'long/image.long.ts',
   'long/worker-processes.long.ts',
-  'long/talk.long.ts',
+  'long/conversation.long.ts',
   'long/rolling.long.ts',
   'long/imports.long.ts',
   'long/lost-connections.long.ts',
@@ -147,7 +147,7 @@ const coverage: CoverageV8Options = {
     '**/client-sdk/{scripts/*,generated/types}.ts',
     // Only a whole server, which is another process, serves these.
     '**/http/playground*.ts',
-    // Programs that are told where to send spans load these: long/opentelemetry.long.ts.
+    // Programs with a setting of where to send spans load these: long/opentelemetry.long.ts.
     ...['opentelemetry', 'database-spans'].map((name) => `**/server/core/${name}.ts`),
     // Types only.
     ...['calls/call-options', 'custom'].map((name) => `**/client-sdk/${name}.ts`),

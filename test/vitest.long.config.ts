@@ -20,7 +20,10 @@ const placeOf = (file: string) => (slow.includes(file) ? slow.indexOf(file) : sl
  * Files that measure how long something takes have the machine to themselves. Files that compare
  * times of one run in turn, and again if they differ, may run beside others.
  */
-const measured = ['abuse', 'crowd', 'crowd-statements', 'erasure-locks', 'returning', 'tenants']
+const measured = [
+  ...['abuse', 'erasure-locks', 'large-channel', 'large-channel-statements', 'returning'],
+  'tenants',
+]
 const isMeasured = new Set(measured.map((name) => `long/${name}.long.ts`))
 /** Files that run the tests of other files, which each process would load only once. */
 const transportFiles = ['long/http-stream.long.ts', 'long/sse.long.ts']

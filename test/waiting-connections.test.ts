@@ -26,7 +26,7 @@ const client = `
     })
   setTimeout(end, 20_000)`
 
-test.runIf(isPossible)('a crowd that connects at once to a busy server is not dropped', () => {
+test.runIf(isPossible)('connections made all at once to a busy server are not dropped', () => {
   const { hostname, port } = new URL(world().url)
   // The server is in this process, which is busy until the client has ended.
   const { stdout } = spawnSync(process.execPath, ['-e', client, port, hostname])

@@ -87,7 +87,8 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   if (removal) return `${to} was removed by ${removal.actor.userId}`
   const metrics = await readMetrics()
   const growth = (series: string) => sample(metrics, series) - sample(earlier, series)
-  if (sample(metrics, 'parley_listener_up') !== 1) return 'the node did not hear the others'
+  if (sample(metrics, 'parley_listener_up') !== 1)
+    return 'the node received nothing from the others'
   if (growth('parley_gaps_filled_total{reason="missed"}') > 20) return 'it came late'
   const messageId = messages[0]?.id
   const push = lines().find(
@@ -103,7 +104,7 @@ async function whyNotDelivered({ from, to, channelId, at, earlier }: Question) {
   return problem ?? 'it was delivered'
 }
 
-/** The audit entry of somebody's removal from a channel, unless they were added again by then. */
+/** The audit entry of a user's removal from a channel, unless they were added again by then. */
 async function removalFrom(query: { channelId: string; of: string; before: string }) {
   const { entries } = await operator.audit.listOfApp({
     ...{ appId: app.id, targetId: query.of, createdBefore: query.before },

@@ -59,7 +59,7 @@ test('counters of worker processes never fall, whether one is busy or ends', asy
   expect(await read(one.isBusy())).toEqual([16, 16, 16, 0])
 })
 
-test('the delay of the event loop is that of the slowest worker process, not of all', async () => {
+test('the event loop delay is that of the slowest worker process, not a sum', async () => {
   const { registry } = createMetrics()
   onTestFinished(observeEventLoop(registry))
   const name = 'parley_event_loop_delay_seconds'
@@ -77,7 +77,7 @@ test('the delay of the event loop is that of the slowest worker process, not of 
 test.each([
   [0, 2_000],
   [5_000, 5_000],
-])('with a delay of %i ms a process whose successor listens goes on for %i', async (delay, ms) => {
+])('with a shutdown delay of %i ms a replaced process serves for %i ms more', async (delay, ms) => {
   const before = process.listeners('message')
   let goesOn: (() => Promise<void>) | undefined
   const given: number[] = []

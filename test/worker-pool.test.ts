@@ -9,16 +9,16 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } fro
 import { createDataFolder } from './support/folders.ts'
 import { until } from './support/until.ts'
 
-/** The pool with processes that only listen, and end when they are told to. */
+/** The pool with processes that only listen, and end on order. */
 
 const folder = createDataFolder('worker-pool')
 const broken = join(folder, 'broken')
-const deaf = join(folder, 'deaf')
+const ignoring = join(folder, 'ignoring')
 const program = `
   import { existsSync } from 'node:fs'
   import { createServer } from 'node:net'
   if (existsSync(${JSON.stringify(broken)})) process.exit(1)
-  process.on('message', () => existsSync(${JSON.stringify(deaf)}) || process.exit())
+  process.on('message', () => existsSync(${JSON.stringify(ignoring)}) || process.exit())
   createServer().listen(0)`
 
 beforeAll(() => {
@@ -127,8 +127,8 @@ test('after an outage of any length a worker process is started within half a mi
 })
 
 test('a worker process is killed if it has not ended 20 s after its delay', async () => {
-  writeFileSync(deaf, '')
-  onTestFinished(() => rmSync(deaf))
+  writeFileSync(ignoring, '')
+  onTestFinished(() => rmSync(ignoring))
   const { pool, ready } = await startPool(1, { delayMs: 20_000 })
   const pauses = skipPauses()
   await pool.stop()

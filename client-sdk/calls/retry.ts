@@ -32,16 +32,16 @@ export function pause(schedule: keyof typeof schedules, attempt: number, retryAf
   return Math.max(backoffMs, retryAfterMs * (1 + RETRY_AFTER_JITTER * (1 - Math.random())))
 }
 
-type Failure = { retryAfterMs?: number | undefined }
+type CallFailure = { retryAfterMs?: number | undefined }
 
 /** By the errors of calls that could not reach the server: what waits for another attempt. */
-const waiting = new WeakMap<Failure, Set<() => void>>()
+const waiting = new WeakMap<CallFailure, Set<() => void>>()
 
 /**
  * Calls back after a pause, or once the client that could not reach the server can. Returns what
  * cancels that.
  */
-export function schedule(callback: () => void, ms: number, error: Failure = {}): () => void {
+export function schedule(callback: () => void, ms: number, error: CallFailure = {}): () => void {
   const woken = waiting.get(error)
   const cancel = () => {
     clearTimeout(timer)
@@ -57,7 +57,7 @@ export function schedule(callback: () => void, ms: number, error: Failure = {}):
 }
 
 /** Resolves after a pause, or once it is woken; never if the signal aborts first. */
-export const delay = (ms: number, { error, signal }: { error: Failure; signal: AbortSignal }) =>
+export const delay = (ms: number, { error, signal }: { error: CallFailure; signal: AbortSignal }) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', schedule(resolve, ms, error)))
 
 /** Tries again what has failed, all of it by one timer, with pauses that grow until it is ended. */
@@ -66,7 +66,7 @@ export function createRetries(retry: () => void) {
   let cancel: (() => void) | undefined
   return {
     /** Something has failed, and may succeed later. */
-    later: (error?: Failure) => {
+    later: (error?: CallFailure) => {
       // Calls of one round have failed once together.
       if (cancel) return
       failures += 1

@@ -5,7 +5,7 @@ import { profilesOf, withProfiles } from '../room/profiles.ts'
 import { applyEvent } from '../room/reducer.ts'
 import { emptyState, toChatMessage } from '../room/state.ts'
 import { isDeepEqual, keepIfEqual } from '../shared/equality.ts'
-import type { Settings, UnreadCount } from './versions.ts'
+import type { Settings, UnreadFields } from './versions.ts'
 
 /** A channel and what lists sort it by: the greater, the newer its activity. */
 export type ListedChannel = {
@@ -81,7 +81,7 @@ function withEvent(known: Message, event: ChannelEvent, me: string): Message {
 }
 
 /** The newest known values of the fields that change without a rev. */
-type Newest = UnreadCount & Settings & { readSeq: number }
+type Newest = UnreadFields & Settings & { readSeq: number }
 
 /** Merges a fetched record: the newer rev wins. */
 export function mergeFetched(

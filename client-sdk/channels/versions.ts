@@ -1,11 +1,11 @@
 import type { Channel } from '../generated/types.ts'
 
 /** The parts of a record that change by events without a rev, and have versions instead. */
-export type UnreadCount = Pick<Channel, 'unreadCount' | 'unreadVersion'>
+export type UnreadFields = Pick<Channel, 'unreadCount' | 'unreadVersion'>
 export type Settings = Pick<Channel, 'starred' | 'muted'>
 
 /** The answer to a read: the count that is left, and how far the user has read. */
-export type ReadAnswer = UnreadCount & Pick<Channel, 'lastReadSeq'>
+export type ReadAnswer = UnreadFields & Pick<Channel, 'lastReadSeq'>
 /** Servers of earlier versions leave the count out. */
 export const hasUnreadCount = (answer: Partial<ReadAnswer>): answer is ReadAnswer =>
   answer.unreadCount !== undefined
@@ -26,7 +26,7 @@ export class NewestValues<Value> extends Map<string, { value: Value; version: nu
 
 /** The newest unread counts and settings, also of channels whose records are yet to come. */
 export class VersionedParts {
-  readonly #counts = new NewestValues<UnreadCount>()
+  readonly #counts = new NewestValues<UnreadFields>()
   readonly #settings = new NewestValues<Settings>()
   /** How far the user has read, by events. A response may be older. */
   readonly #reads = new Map<string, number>()
@@ -41,7 +41,7 @@ export class VersionedParts {
   }
 
   /** Like the other method, it returns the newest value, which is the one to show. */
-  takeCount(channelId: string, { unreadCount, unreadVersion }: UnreadCount) {
+  takeCount(channelId: string, { unreadCount, unreadVersion }: UnreadFields) {
     return this.#counts.take(channelId, { unreadCount, unreadVersion }, unreadVersion)
   }
 

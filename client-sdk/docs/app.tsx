@@ -47,17 +47,17 @@ function Page() {
   const { path } = useRoute()
   const [isMenuOpen, setMenuOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
-  const place = path.join('/')
+  const address = path.join('/')
   useEffect(() => {
     setMenuOpen(false)
-    const [section, name, anchor] = place.split('/')
+    const [section, name, anchor] = address.split('/')
     const part = section === 'guides' && anchor ? document.getElementById(anchor) : null
     if (part) part.scrollIntoView()
     else window.scrollTo(0, 0)
     const heading = main.current?.querySelector('h2')?.textContent
     const guide = section === 'guides' ? guideNamed(name) : undefined
-    document.title = `${place === '' ? 'Docs' : (guide?.title ?? heading)} · Parley`
-  }, [place])
+    document.title = `${address === '' ? 'Docs' : (guide?.title ?? heading)} · Parley`
+  }, [address])
   return (
     <>
       <Bar isMenuOpen={isMenuOpen} onMenu={() => setMenuOpen(!isMenuOpen)} />

@@ -34,8 +34,8 @@ export function OperationPage({ operation }: { operation: Operation }) {
       </header>
       <div className="reference-text">
         {description && <Markdown text={description} />}
-        <Parameters operation={operation} place="path" title="In the path" />
-        <Parameters operation={operation} place="query" title="In the query" />
+        <Parameters operation={operation} part="path" title="In the path" />
+        <Parameters operation={operation} part="query" title="In the query" />
         <Body operation={operation} />
         <Answers answers={operation.responses} />
       </div>
@@ -89,10 +89,10 @@ function Callers({ operation }: { operation: Operation }) {
   )
 }
 
-type ParametersProps = { operation: Operation; place: Parameter['in']; title: string }
+type ParametersProps = { operation: Operation; part: Parameter['in']; title: string }
 
-function Parameters({ operation, place, title }: ParametersProps) {
-  const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in === place)
+function Parameters({ operation, part, title }: ParametersProps) {
+  const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in === part)
   if (parameters.length === 0) return null
   return (
     <section>

@@ -18,7 +18,7 @@ export function samplesOf(operation: Operation): Sample[] {
 
 /** The values of the examples: what has to be given, and in the body all if nothing has to be. */
 const exampleParameters = ({ parameters = [] }: Operation) =>
-  parameters.filter(({ in: place, required }) => place === 'path' || required)
+  parameters.filter((parameter) => parameter.in === 'path' || parameter.required)
 
 const exampleValueOf = ({ schema }: Parameter) => schema.examples?.[0] ?? schema.default
 
@@ -79,8 +79,8 @@ export function fillIn(
 ) {
   let filled = path
   const query = new URLSearchParams()
-  for (const { name, in: place, value } of values) {
-    if (place === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value))
+  for (const { name, in: part, value } of values) {
+    if (part === 'path') filled = filled.replace(`{${name}}`, encodeURIComponent(value))
     else query.append(name, value)
   }
   return query.size === 0 ? filled : `${filled}?${query}`

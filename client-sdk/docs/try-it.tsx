@@ -81,9 +81,9 @@ function BodyInput({ operation }: { operation: Operation }) {
 type Call = { given: FormData; headers: Record<string, string> }
 
 async function outcomeOf(operation: Operation, { given, headers }: Call): Promise<Outcome> {
-  const values = (operation.parameters ?? []).flatMap(({ name, in: place }) => {
+  const values = (operation.parameters ?? []).flatMap(({ name, in: part }) => {
     const value = String(given.get(`parameter ${name}`) ?? '')
-    return value === '' ? [] : [{ name, in: place, value }]
+    return value === '' ? [] : [{ name, in: part, value }]
   })
   const [contentType] = Object.keys(operation.requestBody?.content ?? {})
   const start = performance.now()

@@ -34,7 +34,7 @@ export function createEntry(op: OutboxOperation, { wasTried = false } = {}): Out
   }
 }
 
-/** An error as it is stored, and as other tabs are told. */
+/** An error as it is stored and posted to other tabs. */
 export type StoredError = NonNullable<OutboxOperation['failure']>
 export const toStored = ({ code, message, status }: ChatError): StoredError => ({
   code,
@@ -105,7 +105,7 @@ const FIELDS: Record<string, string[]> = {
   unreact: ['messageId', 'emoji'],
   read: [],
 }
-/** Whether what was stored, or another tab told, is an operation that this client can carry out. */
+/** Whether a row that was stored, or came from another tab, is an operation this client knows. */
 export function isOperation(row: object): row is OutboxOperation {
   const given = row as Record<string, unknown> // checked here
   const { type = 'send' } = given

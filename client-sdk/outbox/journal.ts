@@ -7,7 +7,7 @@ type JournalOptions = { storage: OutboxStorage; tabs: Tabs; onError: (error: unk
 /** The stored operations, and the ids of all that were, as far as this tab knows. */
 export type StoredOperations = { operations: OutboxOperation[]; wasStored: ReadonlySet<string> }
 
-/** Stores the operations of an owner, once one is known, and tells other tabs. */
+/** Stores the operations of an owner, once one is known, and notifies other tabs. */
 export class Journal {
   owner: string | undefined
   /** Writes are queued: a storage may carry out concurrent ones in any order. */

@@ -1,7 +1,7 @@
 import type { OutboxOperation } from '../backing-store/storage.ts'
 import type { ChatError } from '../calls/error.ts'
 
-/** An operation before it has its place in the outbox. */
+/** An operation before it is in the outbox. */
 export type NewOperation = OutboxOperation extends infer Each
   ? Each extends OutboxOperation
     ? Omit<Each, 'createdAt'>

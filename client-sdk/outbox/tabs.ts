@@ -10,7 +10,7 @@ export type TabChange =
   | { kind: 'removed'; clientId: string; result?: unknown; error?: StoredError | undefined }
   /** Another operation replaces it, and has its result. */
   | { kind: 'replaced'; clientId: string; by: string }
-/** The outcome of an operation that left the queue, as other tabs are told. */
+/** The outcome of an operation that left the queue, as it is posted to other tabs. */
 export type Outcome =
   | { result: unknown }
   | { error: StoredError }

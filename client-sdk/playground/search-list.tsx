@@ -56,16 +56,16 @@ export function SearchList<Entry>(props: Props<Entry>) {
       />
       {query.trim() !== '' && found.length === 0 && <p className="muted">Nothing was found.</p>}
       <div id={listId} className="found" role="listbox" aria-label="Found">
-        {found.map((entry, place) => (
+        {found.map((entry, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
           <div
             key={keyOf(entry)}
-            id={`${listId}-${place}`}
+            id={`${listId}-${index}`}
             role="option"
             tabIndex={-1}
-            aria-selected={place === chosen}
+            aria-selected={index === chosen}
             className="found-entry"
-            onPointerMove={() => setAt(place)}
+            onPointerMove={() => setAt(index)}
             onClick={() => onChoose(entry)}
           >
             {children(entry)}

@@ -1,6 +1,6 @@
 import { useRef, useSyncExternalStore } from 'react'
 import type { Store } from '../index.ts'
-import { isShallowEqual } from '../shared/equality.ts'
+import { isObject, isShallowEqual } from '../shared/equality.ts'
 
 /**
  * A store's snapshot; rerenders when it changes. On a server it is the store's initial snapshot.
@@ -31,4 +31,3 @@ export function useSelect<Snapshot, Selected>(
 
 const hasSameValues = (a: unknown, b: unknown): boolean =>
   Object.is(a, b) || (isObject(a) && isObject(b) && isShallowEqual(a, b))
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -17,7 +17,7 @@ export const keepGrown = (next: ChatMessage, before: ChatMessage | undefined): C
     ? { ...next, text: before.text }
     : next
 
-/** Puts the waiting parts in their places, as far as the texts before them are there. */
+/** Inserts the waiting parts where they belong, as far as the texts before them are there. */
 export function spliceEarly(state: ChannelState): ChannelState {
   if (state.early.size === 0) return state
   const early = new Map<string, readonly Delta[]>()

@@ -150,7 +150,7 @@ export function isAllRead(
 
 /**
  * The newest message that is known; undefined if none is, or newer ones are not loaded. A list
- * hears of more than a room that was left, or is shown from a snapshot.
+ * receives more than a room that was left, or is shown from a snapshot.
  */
 export function newestMessage(
   { messages, mainWindow }: ChannelState,

@@ -32,7 +32,8 @@ export function memoize<Source extends object, Result, Other = void>(
   }
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 /** From the end, where lists of messages differ first. */
 function hasEqualItems(a: unknown[], b: unknown[], isEqual: (a: unknown, b: unknown) => boolean) {

@@ -6,7 +6,7 @@ import type { Channel, TokenResult, UserApi, UserSummary } from '../generated/ty
 import type { ConnectionState } from '../realtime/connection.ts'
 import { type ChatEvent, createEmitter } from '../realtime/events.ts'
 import type { Presence } from '../realtime/presence.ts'
-import { createFakeRoom, type FakeRoom, profileOf, type RoomParts } from './room.ts'
+import { createFakeRoom, type FakeRoom, type FakeRoomParts, profileOf } from './room.ts'
 import { constantly } from './stores.ts'
 
 export type { FakeRoom } from './room.ts'
@@ -46,7 +46,7 @@ export interface FakeChat extends ChatClient {
 /** Makes a fake chat client. */
 export function createFakeChat({ me: user = 'me', ...options }: FakeChatOptions = {}): FakeChat {
   const me = profileOf(user)
-  const rooms = new Map<string, RoomParts>()
+  const rooms = new Map<string, FakeRoomParts>()
   const lists = new Map<string, ReturnType<typeof createList>>()
   const presences = new Map<string, ReturnType<typeof constantly<Presence>>>()
   const connection = constantly<ConnectionState>({ status: 'live', reconnectInMs: null })

@@ -32,7 +32,7 @@ type FakeContext = {
 }
 /** A message that the user has sent; a retry replaces its answer. It may be edited before. */
 type Entry = { sent: Deferred<Message>; isEdited?: boolean }
-export type RoomParts = {
+export type FakeRoomParts = {
   room: FakeRoom
   record: () => Channel
   /** Sends what waits. */
@@ -45,7 +45,7 @@ export const profileOf = (user: string | UserSummary): UserSummary =>
   typeof user === 'string' ? { id: user, name: user, image: null } : user
 
 /** A room with this record. */
-export function createFakeRoom(channel: Channel, context: FakeContext): RoomParts {
+export function createFakeRoom(channel: Channel, context: FakeContext): FakeRoomParts {
   const { me } = context
   const info = constantly({ channel, status: 'ready' as const })
   const messages = createMessages(channel.id, { lastSeq: channel.lastMessage?.seq })

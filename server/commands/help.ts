@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 
 /** A command of `parley`. Its code is only loaded when it runs. */
-export type Command = {
+export type CliCommand = {
   summary: string
   /** Shown by `parley <command> --help` beside the summary. */
   details: string
@@ -31,7 +31,7 @@ const settings: [string, string][] = [
   ['NODE_ENV', 'production asks for JWT_SECRET and DATABASE_URL'],
 ]
 
-export const overview = (commands: Record<string, Command>) => `\
+export const overview = (commands: Record<string, CliCommand>) => `\
 Parley ${version()}, a chat backend on one PostgreSQL.
 
 Usage: parley [command]
@@ -43,7 +43,7 @@ parley <command> --help says more about one. --version prints the version.
 Settings are environment variables, read from .env too. Most used:
 ${table(settings)}`
 
-export function helpOf(name: string, { summary, details, argument, ...command }: Command) {
+export function helpOf(name: string, { summary, details, argument, ...command }: CliCommand) {
   const { required = [], flags = {}, values = {} } = command
   const words = [
     'parley',

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { isProductionProcess } from '../config/index.ts'
 import { errorMessage } from '../process/lifecycle.ts'
-import { type Command, helpOf, overview, version } from './help.ts'
+import { type CliCommand, helpOf, overview, version } from './help.ts'
 import { outliveOutputs, requirePrinted } from './outputs.ts'
 
-const commands: Record<string, Command> = {
+const commands: Record<string, CliCommand> = {
   start: {
     summary: 'Start the server (without a command, too)',
     details: `\
@@ -159,7 +159,7 @@ function printProblem(problem: string, help: string) {
 }
 
 function parse(
-  { required: names = [], argument: optionalName, ...command }: Command,
+  { required: names = [], argument: optionalName, ...command }: CliCommand,
   args: string[],
 ) {
   const valueNames = Object.keys(command.values ?? {})

@@ -15,10 +15,10 @@ import { grantIfMigrated } from './grants.ts'
 /** How the queue's migrations are named, which are graphile-worker's. */
 export const QUEUE_MIGRATIONS = "the job queue's migrations"
 
-type WaitOptions = Pick<Config, 'waitSeconds'>
+type WaitConfig = Pick<Config, 'waitSeconds'>
 
 /** Repeats `work` while the database is starting. Its errors say that they are the database's. */
-export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: WaitOptions) {
+export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: WaitConfig) {
   const onWait = (reason: unknown) =>
     processLog.warn(`waiting up to ${waitSeconds} s for the database: ${errorMessage(reason)}`)
   return whenReady(work, { waitSeconds, onWait }).catch((error) => {
@@ -27,7 +27,7 @@ export function whenDatabaseIsReady<T>(work: () => Promise<T>, { waitSeconds }: 
 }
 
 /** Brings the schema up to date, and answers what it applied. Says when it waits for others. */
-export const migrateWhenReady = (url: string, config: WaitOptions) =>
+export const migrateWhenReady = (url: string, config: WaitConfig) =>
   whenDatabaseIsReady(() => migrate(url, { onNotice: processLog.warn }), config)
 
 /** Prepares the schema for a server, which may need more connections than there are. */
@@ -37,7 +37,7 @@ export async function prepareDatabase(url: string, config: Migrating & ProcessSi
   for (const warning of warnings) processLog.warn(warning)
 }
 
-type Migrating = WaitOptions & Pick<Config, 'migrateOnStart' | 'jobs'>
+type Migrating = WaitConfig & Pick<Config, 'migrateOnStart' | 'jobs'>
 
 /** Brings the schema and that of the queue up to date, or only looks whether ours is. */
 export async function prepareSchema(url: string, config: Migrating) {

@@ -37,9 +37,12 @@ export async function startWorkers({ config, databaseUrl, stopFunctions, log }: 
   return pool
 }
 
-type Pool = ReturnType<typeof createWorkerPool>
+type WorkerPool = ReturnType<typeof createWorkerPool>
 
-async function serveAggregated({ metricsPort: port, metricsHost: host }: Config, { all }: Pool) {
+async function serveAggregated(
+  { metricsPort: port, metricsHost: host }: Config,
+  { all }: WorkerPool,
+) {
   if (port === undefined) return []
   let asked = 0
   let reading: Promise<{ text: string; contentType: string }> | undefined
@@ -63,7 +66,7 @@ async function serveAggregated({ metricsPort: port, metricsHost: host }: Config,
   return [server.stop]
 }
 
-async function metricsOf(worker: ReturnType<Pool['all']>[number], id: number) {
+async function metricsOf(worker: ReturnType<WorkerPool['all']>[number], id: number) {
   const signal = AbortSignal.timeout(METRICS_MS)
   tell(worker, { order: 'show metrics', id })
   try {

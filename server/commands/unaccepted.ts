@@ -5,7 +5,7 @@ const ANSWER_MS = 1_000
 /** Messages between the processes of a cluster: a new connection, and the answer to it. */
 type ClusterMessage = { act?: string; seq?: number; ack?: number }
 type Handle = { close: () => void }
-type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean
+type SendToWorker = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => boolean
 
 /**
  * Closes the connection that a worker process was handed, if it ends before it has accepted it.
@@ -14,7 +14,7 @@ type Send = (message: ClusterMessage, handle?: Handle, ...rest: unknown[]) => bo
  */
 export function closeUnaccepted(worker: Worker) {
   // A cluster sends handles of the system, which are no sockets.
-  const child = worker.process as unknown as { send: Send }
+  const child = worker.process as unknown as { send: SendToWorker }
   const { send } = child
   let pending: { seq: number | undefined; handle: Handle } | undefined
   child.send = (message, handle, ...rest) => {

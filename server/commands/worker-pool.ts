@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = 30_000
 const START_MS = 120_000
 const END_MS = 20_000
 
-type PoolOptions = {
+type WorkerPoolOptions = {
   count: number
   databaseUrl: string
   /** How long worker processes serve after they were told to stop. */
@@ -25,7 +25,7 @@ type PoolOptions = {
  * The worker processes of this server. One that ends is replaced: at once, or after growing pauses
  * if it does not live long.
  */
-export function createWorkerPool({ count, databaseUrl, delayMs, log }: PoolOptions) {
+export function createWorkerPool({ count, databaseUrl, delayMs, log }: WorkerPoolOptions) {
   const current = new Map<number, Worker>()
   /** Workers that have begun to listen. Only they receive orders. */
   const ready = new WeakSet<Worker>()

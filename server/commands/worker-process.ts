@@ -14,8 +14,8 @@ const HAND_OVER_MS = 2_000
 /** One of several processes is enough to run the jobs. */
 export const runsJobs = (worker: Handed | undefined) => worker === undefined || worker.number === 1
 
-type Setup = { config: Config; databaseUrl: string; db: Db }
-type Parts = {
+type WorkerSetup = { config: Config; databaseUrl: string; db: Db }
+type WorkerParts = {
   app: { server: HttpServer }
   metrics: Metrics
   shutdown: Shutdown
@@ -26,8 +26,8 @@ type Parts = {
 
 /** Follows the first process, which serves the metrics of all. Returns what to do on SIGHUP. */
 export function followFirstProcess(
-  { config, databaseUrl, db }: Setup,
-  { app, metrics, shutdown, stopFunctions, stop }: Parts,
+  { config, databaseUrl, db }: WorkerSetup,
+  { app, metrics, shutdown, stopFunctions, stop }: WorkerParts,
 ) {
   const { poolSize, metricsPort, shutdownDelayMs } = config
   const observed =

@@ -5,14 +5,14 @@ import type { WriteContext } from './context.ts'
 
 /** An act, as the log has it: ids and settings, never content. */
 export type Act = { operation: string; appId?: string; target: Record<string, unknown> }
-type ActContext = Pick<WriteContext, 'db' | 'write' | 'caller'>
+type ActContext = Pick<WriteContext, 'db' | 'queueWrite' | 'caller'>
 
 /** Notes in the audit log what the caller does, in the transaction that does it. */
-export const noteAct = ({ db, write, caller }: ActContext, act: Act) =>
-  write(noteActOf(db, caller, act))
+export const noteAct = ({ db, queueWrite, caller }: ActContext, act: Act) =>
+  queueWrite(noteActOf(db, caller, act))
 
 /** Notes an act that takes several calls; returns the id of its entry, for `isNoted`. */
-export async function noteLongAct({ db, caller }: Omit<ActContext, 'write'>, act: Act) {
+export async function noteLongAct({ db, caller }: Omit<ActContext, 'queueWrite'>, act: Act) {
   const [entry] = await db<{ id: string }[]>`
     ${noteActOf(db, caller, act)}
     returning id::text as id`
@@ -22,7 +22,7 @@ export async function noteLongAct({ db, caller }: Omit<ActContext, 'write'>, act
 
 /** Whether this entry is one of the caller's, of the last hours, about this act on this user. */
 export async function isNoted(
-  { db, caller }: Omit<ActContext, 'write'>,
+  { db, caller }: Omit<ActContext, 'queueWrite'>,
   {
     id,
     operation,

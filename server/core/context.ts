@@ -125,7 +125,7 @@ export type Transaction = {
   /** Stages a job, which runs only if this transaction commits. */
   enqueue: EventBuffer['enqueue']
   /** Queues a write without a result: it is sent together with the events, before the commit. */
-  write(query: PendingWrite): void
+  queueWrite(query: PendingWrite): void
   /** Queues an effect outside the database, to run once the transaction has committed. */
   afterCommit(effect: () => void): void
 }
@@ -133,7 +133,7 @@ export type Transaction = {
 /** The context of an operation that writes. */
 export type WriteContext<A extends Auth = Auth> = Context<A> & Transaction
 
-type OperationRun<A extends Auth> = Pick<TransactionOptions, 'readsFirst' | 'cause'> & {
+type OperationRun<A extends Auth> = Pick<TransactionOptions, 'writesLast' | 'cause'> & {
   caller: Caller<A>
   services: Services
   signal: Pick<Deadline, 'throwIfAborted'>
@@ -166,10 +166,10 @@ type TransactionOptions = {
   /** The cause of its events, unless they have one of their own. */
   cause?: Cause
   /**
-   * `work` writes nothing but by `write` and events, so that it can start with `begin` at once, and
-   * these writes wait for no transaction, so that the commit can travel with them.
+   * `work` writes nothing but by `queueWrite` and events, so that it can start with `begin` at
+   * once, and these writes wait for no transaction, so that the commit can travel with them.
    */
-  readsFirst?: boolean
+  writesLast?: boolean
 }
 
 /**
@@ -178,13 +178,13 @@ type TransactionOptions = {
  */
 export async function runInTransaction<T>(
   db: DbConnection,
-  { appId, signal, publisher, staging, trace, cause = {}, readsFirst = false }: TransactionOptions,
+  { appId, signal, publisher, staging, trace, cause = {}, writesLast = false }: TransactionOptions,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const buffer = new EventBuffer({ appId, staging, trace, cause })
   const effects: (() => void)[] = []
   const { result, events } = await transactionAtOnce(db, async (tx, begun, commit) => {
-    if (!readsFirst) await begun
+    if (!writesLast) await begun
     const writes: PendingWrite[] = []
     const working = work({
       db: tx,
@@ -192,7 +192,7 @@ export async function runInTransaction<T>(
       emitToUser: buffer.emitToUser.bind(buffer),
       nextSeq: buffer.nextSeq.bind(buffer),
       enqueue: buffer.enqueue.bind(buffer),
-      write: (query) => void writes.push(query),
+      queueWrite: (query) => void writes.push(query),
       afterCommit: (effect) => void effects.push(effect),
     })
     const [started, worked] = await Promise.allSettled([begun, working])
@@ -200,13 +200,14 @@ export async function runInTransaction<T>(
     if (worked.status === 'rejected') throw worked.reason
     // Other writes may wait for locks. Were their commit on its way, it would follow much later,
     // when the deadline is over and the caller has got the answer that nothing happened.
-    if (readsFirst) signal?.throwIfAborted()
+    if (writesLast) signal?.throwIfAborted()
     const [, events] = await pipelined([
       pipelined(writes),
       buffer.write(tx),
-      readsFirst ? commit() : undefined,
+      writesLast ? commit() : undefined,
     ])
-    signal?.throwIfAborted()
+    // What is committed is published, even if the deadline has passed meanwhile.
+    if (!writesLast) signal?.throwIfAborted()
     return { result: worked.value, events }
   })
   if (events.length > 0) publisher.publish(events)

@@ -1,24 +1,24 @@
 type DatabaseFields = Record<'code' | 'routine', string> &
   Partial<Record<'table' | 'table_name' | 'constraint' | 'constraint_name', string>>
 
-/** An error, as the log has it. */
-type Described = {
+/** An error in the form that the log shows. */
+type DescribedError = {
   message: string
   code?: string
   routine?: string
   table?: string | undefined
   constraint?: string | undefined
-  /** The places alone: the first line repeats the message. */
+  /** The lines with locations alone: the first line repeats the message. */
   stack?: string[] | undefined
-  cause?: Described
-  errors?: Described[]
+  cause?: DescribedError
+  errors?: DescribedError[]
 }
 
 /** How deep causes are followed: they may form a circle. */
 const DEEPEST = 5
 
 /** Leaves out what may be user data: values in messages, details and queries of the database. */
-export function describeError(error: unknown, depth = 0): Described {
+export function describeError(error: unknown, depth = 0): DescribedError {
   if (!(error instanceof Error)) return { message: typeof error }
   const stack = error.stack?.split('\n').filter((line) => /^\s+at /.test(line))
   if (isOfDatabase(error)) {

@@ -9,6 +9,7 @@ export type EventPublisher = {
 
 /** An ephemeral event of a topic, for everyone subscribed or for the subscriptions of one user. */
 export type EphemeralEvent = Envelope & {
+  /** Of the notes between nodes: durable events travel with hints. */
   kind: 'event'
   topic: string
   onlyFor?: string | undefined

@@ -27,7 +27,7 @@ export type Jobs = {
 export const MAX_ATTEMPTS = 5
 
 export type Task = keyof Jobs
-/** `trace`: of the call that staged it; with OpenTelemetry its place in the trace. */
+/** `trace`: of the call that staged it; with OpenTelemetry its span in the trace. */
 export type Job<T extends Task = Task> = { appId: string; trace?: string } & Jobs[T]
 
 /**

@@ -15,6 +15,14 @@ export class JsonText<T = unknown> {
 export const asText = (result: unknown): string =>
   result instanceof JsonText ? result.text : JSON.stringify(result)
 
+/** Whether a value is an object or a list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+/** Whether a value is an object, and no list. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && !Array.isArray(value)
+
 /** The value of JSON; undefined for any other text. */
 export function parseJson(text: string): unknown {
   try {

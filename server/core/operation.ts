@@ -67,14 +67,14 @@ type CommandOutcomes<Op extends Operation> = (CommandOutcome<Op> | typeof CONTEN
 type BatchRules<Op extends Operation> = GroupRules<Op> & {
   /**
    * Carries out commands of one group in one transaction; returns their outcomes in order. Unless
-   * it `mayWait`, a command whose resource others have locked is left undone: CONTENDED. Through
-   * `ctx.db` it only locks and reads, and it writes by `ctx.write` and events alone: when it starts
-   * it is not known yet whether the transaction has begun.
+   * it `waitsForLocks`, a command whose resource others have locked is left undone: CONTENDED.
+   * Through `ctx.db` it only locks and reads, and it writes by `ctx.queueWrite` and events alone:
+   * when it starts it is not known yet whether the transaction has begun.
    */
   run: (
     ctx: Omit<WriteContext<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
-    options: { mayWait: boolean },
+    options: { waitsForLocks: boolean },
   ) => Promise<CommandOutcomes<Op>>
   prepare?: Prepare<Op>
   /** The result of an earlier command that this one repeats, if there is one. */
@@ -85,13 +85,13 @@ export type Shared<Op extends Operation> = { kind: 'shared'; op: Op } & SharedRu
 type SharedRules<Op extends Operation> = GroupRules<Op> & {
   /**
    * Carries out commands of one group without a transaction, so that what it writes is a single
-   * statement; returns their outcomes in order. Unless it `mayWait`, a command whose resource
+   * statement; returns their outcomes in order. Unless it `waitsForLocks`, a command whose resource
    * others have locked is left undone: CONTENDED.
    */
   run: (
     ctx: Omit<Context<Op['auth']>, 'caller'>,
     commands: Command<Op>[],
-    options: { mayWait: boolean },
+    options: { waitsForLocks: boolean },
   ) => Promise<CommandOutcomes<Op>>
 }
 

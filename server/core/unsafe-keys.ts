@@ -1,3 +1,5 @@
+import { isObject } from './json-text.ts'
+
 /**
  * Whether valid JSON has the key `__proto__`, or `constructor` for an object with the key
  * `prototype`, which no body of a request may have: assignments take them for more than data.
@@ -30,5 +32,3 @@ export const UNSAFE_KEYS = 'the keys __proto__ and constructor.prototype'
 
 /** Matches JSON that may have an unsafe key, written plainly or with escaped letters. */
 const SUSPICIOUS = /__proto__|"constructor"|\\u00(?:5f|6[3ef]|7[0-5])/i
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

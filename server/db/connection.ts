@@ -54,7 +54,7 @@ export const IDLE_OUTSIDE_POOLS_MS = 30_000
 
 /** Called with each statement as it is sent. */
 export type OnStatement = (statement: string) => void
-type ConnectionOptions = {
+type DbConnectionOptions = {
   url: string
   applicationName: string
   max?: number
@@ -93,7 +93,7 @@ export const openConnection = ({
   statementMs = patience.statementMs,
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
   lifetime,
-}: ConnectionOptions) => {
+}: DbConnectionOptions) => {
   const sql = postgres(readTls(url).url, {
     ...serverOf(url),
     max,

@@ -217,12 +217,12 @@ class LazyDeadline implements Deadline {
 }
 
 /** How work ends early: `fail` rejects `failed`. */
-type Ending = { failed: Promise<never>; fail: (error: Error) => void; deadline: LazyDeadline }
+type UseEnding = { failed: Promise<never>; fail: (error: Error) => void; deadline: LazyDeadline }
 
 /** Runs `work` with a promise that rejects at the deadline. */
-async function withDeadline<T>(until: number, work: (ending: Ending) => Promise<T>): Promise<T> {
+async function withDeadline<T>(until: number, work: (ending: UseEnding) => Promise<T>): Promise<T> {
   const deadline = new LazyDeadline()
-  let fail: Ending['fail'] = () => {}
+  let fail: UseEnding['fail'] = () => {}
   const failed = new Promise<never>((_, reject) => {
     fail = reject
   })

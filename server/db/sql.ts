@@ -5,7 +5,7 @@ export const DELETED_USER_NAME = 'Deleted user'
 
 /**
  * Whether a text has a part, in upper or lower case. As `ilike` has it, which compares the whole
- * part at each place of a text of repeated characters, in many times the time.
+ * part at each position of a text of repeated characters, in many times the time.
  */
 export const hasPart = (db: Tx, text: Fragment, part: string) =>
   db`strpos(lower(${text}), lower(${part})) > 0`

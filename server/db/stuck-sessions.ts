@@ -14,7 +14,7 @@ const STUCK_MS = 2_000
 const APART_MS = 200
 
 /** A session, and since when it waits. */
-type Waiting = { pid: number; since: string }
+type WaitingSession = { pid: number; since: string }
 
 /**
  * `end` ends the sessions of this service that wait for the rest of what their client sends, with
@@ -26,7 +26,7 @@ type Waiting = { pid: number; since: string }
  * wait for a moment seem to have waited for long.
  */
 export function createStuckSessions() {
-  let waiting: Waiting[] = []
+  let waiting: WaitingSession[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
   return {
     end: async (db: Tx) => {
@@ -34,7 +34,7 @@ export function createStuckSessions() {
       lookedAt = performance.now()
       const pids = waiting.map(({ pid }) => pid)
       const times = waiting.map(({ since }) => since)
-      const found = await db<(Waiting & { isEnded: boolean | null })[]>`
+      const found = await db<(WaitingSession & { isEnded: boolean | null })[]>`
         select
           sa.pid, sa.state_change::text as since,
           case

@@ -1,13 +1,13 @@
 import type postgres from 'postgres'
 
 /** A query, which Postgres.js makes of a tagged template. */
-type Query = {
+type SentQuery = {
   executed: boolean
   resolve(answer: unknown): void
   handle(): Promise<void>
 }
 
-const repaired = new WeakSet<Query>()
+const repaired = new WeakSet<SentQuery>()
 
 /**
  * Works around a bug of Postgres.js (its issues 1119 and 1181) in all clients, given one of them: a
@@ -17,15 +17,15 @@ const repaired = new WeakSet<Query>()
  * ends them.
  */
 export function withWholeAnswers<Client extends Pick<postgres.Sql, 'unsafe'>>(sql: Client): Client {
-  const queries: Query = Object.getPrototypeOf(sql.unsafe(''))
+  const queries: SentQuery = Object.getPrototypeOf(sql.unsafe(''))
   if (!repaired.has(queries)) repair(queries)
   return sql
 }
 
-function repair(queries: Query) {
+function repair(queries: SentQuery) {
   repaired.add(queries)
   const { handle } = queries
-  queries.handle = function (this: Query) {
+  queries.handle = function (this: SentQuery) {
     if (!this.executed) {
       const { resolve } = this
       this.resolve = (answer) => resolve(withoutHoles(answer))

@@ -17,14 +17,14 @@ import { decodeIdCursor, encodeCursor, toPage } from './cursors.ts'
 import { hasNoMembers } from './workspaces/leave.ts'
 import { removeInvites } from './workspaces/remove-invites.ts'
 
-type Channel = Output<typeof contract.abandoned.channels>['channels'][number]
-type Workspace = Output<typeof contract.abandoned.workspaces>['workspaces'][number]
+type AbandonedChannel = Output<typeof contract.abandoned.channels>['channels'][number]
+type AbandonedWorkspace = Output<typeof contract.abandoned.workspaces>['workspaces'][number]
 
 const channels = implementWithoutTransaction(
   contract.abandoned.channels,
   async ({ db, caller: { appId } }, { limit, cursor }) => {
     const slice = await selectIdSlice(db, { table: 'channels', appId, after: afterOf(cursor) })
-    const found = await db<Channel[]>`
+    const found = await db<AbandonedChannel[]>`
       select id, type, name, workspace_id, created_at, last_activity_at
       from channels c
       where ${inApp(db, db`c`, { appId, ...slice })}
@@ -49,7 +49,7 @@ const workspaces = implementWithoutTransaction(
   contract.abandoned.workspaces,
   async ({ db, caller: { appId } }, { limit, cursor }) => {
     const slice = await selectIdSlice(db, { table: 'workspaces', appId, after: afterOf(cursor) })
-    const found = await db<Workspace[]>`
+    const found = await db<AbandonedWorkspace[]>`
       select id, name, created_at, updated_at
       from workspaces w
       where ${inApp(db, db`w`, { appId, ...slice })}

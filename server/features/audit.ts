@@ -59,8 +59,8 @@ async function selectEntries(db: Tx, { limit, ...filter }: Filter) {
         select aud.*
         from audit aud
         where ${ofApp(db, appId)}
-          and ${placed(db, appId)} < ${rowOf(db, start)}
-          and ${placed(db, appId)} >= ${rowOf(db, end)}
+          and ${positionIn(db, appId)} < ${rowOf(db, start)}
+          and ${positionIn(db, appId)} >= ${rowOf(db, end)}
           and ${matches(db, filter)}
         order by ${newestFirst(db, appId)}
         limit ${limit + 1}
@@ -118,7 +118,7 @@ type SliceOptions = {
 }
 
 /**
- * Looks at the newest entries before this place, and returns the oldest of those that are to be
+ * Looks at the newest entries before this position, and returns the oldest of those that are to be
  * searched. The sizes of targets are known without them.
  */
 const selectAuditSlice = (db: Tx, { appId, start, hasTargets }: SliceOptions) => db<AuditSlice[]>`
@@ -137,7 +137,7 @@ const selectAuditSlice = (db: Tx, { appId, start, hasTargets }: SliceOptions) =>
         ${hasTargets ? db`pg_column_size(aud.target)` : db`0`} as stored
       from audit aud
       where ${ofApp(db, appId)}
-        and ${placed(db, appId)} < ${rowOf(db, start)}
+        and ${positionIn(db, appId)} < ${rowOf(db, start)}
       order by ${newestFirst(db, appId)}
       limit ${limits.auditSlice}
     ) aud
@@ -157,7 +157,7 @@ const ofApp = (db: Tx, appId: string | undefined) =>
 /** For the same reason the index of apps has the time as an expression, which no other one has. */
 const timeIn = (db: Tx, appId: string | undefined) =>
   appId === undefined ? db`aud.created_at` : db`greatest(aud.created_at, '-infinity')`
-const placed = (db: Tx, appId: string | undefined) => db`(${timeIn(db, appId)}, aud.id)`
+const positionIn = (db: Tx, appId: string | undefined) => db`(${timeIn(db, appId)}, aud.id)`
 const rowOf = (db: Tx, { at, id }: AuditPosition) => db`(${at}, ${id}::bigint)`
 
 const newestFirst = (db: Tx, appId: string | undefined) =>

@@ -5,7 +5,7 @@ import type { Tx } from '../db/client.ts'
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The place of a row in its list, for the client to keep and give back unread. */
+/** The position of a row in its list, for the client to keep and give back unread. */
 export const encodeCursor = (first: string, second: string) =>
   Buffer.from(JSON.stringify([first, second])).toString('base64url')
 

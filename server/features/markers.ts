@@ -11,7 +11,7 @@ export type Marks = {
   /** Whether everything later counts as unread from that message on, or from the channel's end. */
   from: 'message' | 'end'
   /** Whether to wait for rows that others have locked: only with marks of one member. */
-  mayWait: boolean
+  waitsForLocks: boolean
 }
 
 /** A member's markers, when the read position was reached, and what was read with them. */
@@ -23,7 +23,7 @@ type MovedMarkers = {
   lastReadMessageId: string | null
   readAt: string
   memberCount: number
-  /** The places of its marks among all marks, from 1. */
+  /** The positions of its marks among all marks, from 1. */
   ordinals: number[]
 }
 
@@ -49,7 +49,7 @@ const givenMarks = (db: Tx, { appId, marks }: Pick<Marks, 'appId' | 'marks'>) =>
  * on the markers. Several marks of one member are one, the furthest. Member rows are locked in no
  * order, so those that others have locked are skipped where there are several.
  */
-export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
+export function moveMarkers(db: Tx, { appId, marks, from, waitsForLocks }: Marks) {
   const lastReadMessageId = messageIdAt(db, {
     channelId: db`before.channel_id`,
     seq: db`before.last_read_seq`,
@@ -74,7 +74,7 @@ export function moveMarkers(db: Tx, { appId, marks, from, mayWait }: Marks) {
           as unread_after_seq
       from asked
       join members m on m.channel_id = asked.channel_id and m.user_id = asked.user_id
-      for no key update of m ${mayWait ? db`` : db`skip locked`}
+      for no key update of m ${waitsForLocks ? db`` : db`skip locked`}
     ),
     moved as (
       update members m
@@ -115,7 +115,7 @@ type MarkFacts = { hasChannel: boolean; hasMessage: boolean; isMember: boolean }
  * The reasons why these marks moved nothing, in their order. Marks of callers who may move them
  * after all are contended; if they have waited already, their caller became a member too late.
  */
-export async function whyUnmoved(db: Tx, { appId, marks, mayWait }: Omit<Marks, 'from'>) {
+export async function whyUnmoved(db: Tx, { appId, marks, waitsForLocks }: Omit<Marks, 'from'>) {
   if (marks.length === 0) return []
   const rows = await db<MarkFacts[]>`
     select
@@ -127,7 +127,7 @@ export async function whyUnmoved(db: Tx, { appId, marks, mayWait }: Omit<Marks, 
     order by given.ordinal`
   return rows.map(({ hasChannel, hasMessage, isMember }) => {
     if (!hasChannel) return { error: channelNotFound() }
-    if (!isMember || (mayWait && hasMessage)) return { error: notMember() }
+    if (!isMember || (waitsForLocks && hasMessage)) return { error: notMember() }
     if (!hasMessage) return { error: messageNotFound() }
     return CONTENDED
   })

@@ -24,8 +24,8 @@ const mark = implementShared(contract.reads.mark, {
     resource: `${appId}:${channelId}:${userId}`,
   }),
   bytesOf: () => MARK_BYTES,
-  run: async (ctx, commands, { mayWait }) => {
-    const outcomes = await markRead(ctx, commands, { from: 'end', mayWait })
+  run: async (ctx, commands, { waitsForLocks }) => {
+    const outcomes = await markRead(ctx, commands, { from: 'end', waitsForLocks })
     return outcomes.map((outcome) => {
       if (outcome === CONTENDED || 'error' in outcome) return outcome
       const { lastReadSeq, left } = outcome
@@ -65,13 +65,13 @@ type MarkCommand = {
   input: { channelId: string; messageId?: string | undefined }
 }
 type MarkContext = Pick<Context, 'db' | 'services'>
-type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
+type MarkOptions = Pick<Marks, 'from' | 'waitsForLocks'>
 
 /**
  * Moves the markers of callers of one app, and publishes their positions and the unread counts that
- * are left. Each is refused alone, and fails alone if counting takes too long. Unless it `mayWait`,
- * a caller whose member row others have locked is left out: CONTENDED. Usually it is one round trip
- * for all of them.
+ * are left. Each is refused alone, and fails alone if counting takes too long. Unless it
+ * `waitsForLocks`, a caller whose member row others have locked is left out: CONTENDED. Usually it
+ * is one round trip for all of them.
  *
  * They are counted by a later statement than the one that moves: that one sees the channels as they
  * were when it began, which may be long before it gets a member's row.
@@ -79,13 +79,13 @@ type MarkOptions = Pick<Marks, 'from' | 'mayWait'>
 export async function markRead(
   ctx: MarkContext,
   commands: MarkCommand[],
-  { from, mayWait }: MarkOptions,
+  { from, waitsForLocks }: MarkOptions,
 ) {
   const appId = commands[0]?.caller.appId ?? ''
   const publishing = { ...ctx, caller: { appId } }
   const marks = commands.map(({ caller: { userId }, input }) => ({ ...input, userId }))
   const [moved, counts] = await pipelined([
-    moveAndPublish(ctx, { appId, marks, from, mayWait }),
+    moveAndPublish(ctx, { appId, marks, from, waitsForLocks }),
     settleInHalves(marks, (some) => countUnread(ctx.db, appId, some)),
   ])
   const positions = new Map(
@@ -93,7 +93,7 @@ export async function markRead(
   )
   const unmoved = marks.filter((_, index) => !positions.has(index + 1))
   const reasons = await settleInHalves(unmoved, (some) =>
-    whyUnmoved(ctx.db, { appId, marks: some, mayWait }),
+    whyUnmoved(ctx.db, { appId, marks: some, waitsForLocks }),
   )
   return commands.map(({ caller }, index) => {
     const position = positions.get(index + 1)
@@ -126,10 +126,13 @@ async function moveAndPublish(ctx: MarkContext, marks: Marks) {
   return moved
 }
 
-/** The number of unread messages, its version, and that of a total with it. */
-type Unread = { count: number; version: number; snapshot: number }
+/**
+ * A number of unread messages; the higher version is newer. `snapshot` numbers the snapshot that it
+ * was read from, and is the version of a total with it; NaN if an older server read it.
+ */
+export type VersionedCount = { count: number; version: number; snapshot: number }
 /** The counts of members who have left the channel meanwhile. */
-const NONE: Unread = { count: 0, version: 0, snapshot: 0 }
+const NONE: VersionedCount = { count: 0, version: 0, snapshot: 0 }
 
 /**
  * Sends the unread count that is left in a channel to the member. Their total follows from each
@@ -138,7 +141,7 @@ const NONE: Unread = { count: 0, version: 0, snapshot: 0 }
 const publishLeft = (
   ctx: Parameters<typeof broadcastToUser>[0],
   { channelId, userId }: MemberRef,
-  { count, version, snapshot }: Unread,
+  { count, version, snapshot }: VersionedCount,
 ) =>
   broadcastToUser(ctx, userId, {
     type: 'channel.unread_changed',
@@ -151,7 +154,7 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
   const distinct = [...new Map(members.map((member) => [memberKey(member), member])).values()]
   const channelIds = distinct.map(({ channelId }) => channelId)
   const userIds = distinct.map(({ userId }) => userId)
-  const rows = await db<(MemberRef & Unread)[]>`
+  const rows = await db<(MemberRef & VersionedCount)[]>`
     select
       m.channel_id, m.user_id,
       ${unread(db)} as count, ${unreadVersion(db)} as version,
@@ -165,7 +168,7 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
   const counts = new Map(
     rows.map(({ channelId, userId, ...left }) => [memberKey({ channelId, userId }), left]),
   )
-  return members.map((member): Unread => counts.get(memberKey(member)) ?? NONE)
+  return members.map((member): VersionedCount => counts.get(memberKey(member)) ?? NONE)
 }
 
 /**

@@ -10,12 +10,13 @@ import { fittingMembers } from './members/view.ts'
 import { messageIdAt } from './messages/view.ts'
 import { selectReceipts } from './readers.ts'
 import { markRead } from './reads.ts'
+import { publicColumns } from './users/view.ts'
 
 const mark = implementWithoutTransaction(
   contract.receipts.mark,
   async (ctx, { channelId, messageId }) => {
     const command = { caller: ctx.caller, input: { channelId, messageId } }
-    const [outcome] = await markRead(ctx, [command], { from: 'message', mayWait: true })
+    const [outcome] = await markRead(ctx, [command], { from: 'message', waitsForLocks: true })
     if (outcome === undefined || outcome === CONTENDED)
       throw new Error('marking as read was still contended')
     if ('error' in outcome) throw outcome.error
@@ -39,7 +40,7 @@ async function publishReceipt(ctx: Context<'user'>, { channel, messageId }: Read
   const { appId, userId } = ctx.caller
   const [receipt] = await ctx.db<CallerReceipt[]>`
     select
-      u.display_name as name, u.image,
+      ${publicColumns(ctx.db)},
       coalesce(mark.read_at, now()) as read_at
     from users u
     left join lateral (

@@ -21,7 +21,7 @@ type NameSearch = {
  * Selects the first rows of a list that have `q` in their name. A part that many names have is
  * found by looking at the first rows. One that few names have is found by the index of names: only
  * if the first rows are not enough and more follow, so that not every name with an "a" is read and
- * sorted. The row in the last `place` that is looked at is kept even if its name does not match: if
+ * sorted. The last row that is looked at is kept even if its name does not match: if
  * it is in the result, more rows may follow.
  */
 export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSearch): Fragment {
@@ -31,20 +31,20 @@ export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSe
     with first as materialized (
       select listed.*
       from (
-        select walked.*, row_number() over (order by ${order}) as place
+        select walked.*, row_number() over (order by ${order}) as ordinal
         from (
           ${inOrder(ROWS_IN_ORDER)}
         ) walked
       ) listed
       where ${hasPart(db, db`listed.name`, q)}
-        or listed.place = ${ROWS_IN_ORDER}
+        or listed.ordinal = ${ROWS_IN_ORDER}
       order by ${order}
       limit ${count}
     ),
     rest as (
       select
       from first
-      where first.place = ${ROWS_IN_ORDER}
+      where first.ordinal = ${ROWS_IN_ORDER}
     )
     select first.*
     from first

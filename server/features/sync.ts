@@ -5,6 +5,7 @@ import { pipelined } from '../db/pipelined.ts'
 import { constant } from '../db/sql.ts'
 import { isReadableBy } from './channels/access.ts'
 import { selectChannels } from './channels/view.ts'
+import { selectFirstSeq } from './messages/first-seq.ts'
 import { messagesOf, readMessagePage } from './messages/page.ts'
 import { selectTotalUnread } from './reads.ts'
 import { readRooms } from './sync-rooms.ts'
@@ -93,10 +94,10 @@ const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 type ChangedMessages = { messages: Message[]; isCut: boolean }
 type FitChanged = (bytesBefore: number) => ChangedMessages & { bytes: number }
 
-type ChangedQuery = { viewer: string; pulls: Pull[] }
+type ChangedMessagesQuery = { viewer: string; pulls: Pull[] }
 
 /** The messages changed since, by channel and rev, up to the size of an answer. */
-async function readChanged(db: Tx, { viewer, pulls }: ChangedQuery): Promise<FitChanged> {
+async function readChanged(db: Tx, { viewer, pulls }: ChangedMessagesQuery): Promise<FitChanged> {
   const changed = pulls.filter(({ channel, since }) => since < channel.rev)
   if (changed.length === 0) return (bytes) => ({ messages: [], isCut: false, bytes })
   const channelIds = changed.map(({ channel }) => channel.id)
@@ -137,37 +138,19 @@ async function readChanged(db: Tx, { viewer, pulls }: ChangedQuery): Promise<Fit
 }
 
 /**
- * The seq of the last message that was sent up to the rev `known`, or an earlier one. Revs of
- * messages grow with their seqs, so a binary search finds it among the newest messages: as many as
- * the channel has had changes since. Where the first rev of one is unknown its last rev is used.
+ * The seq of the first message that was sent after the rev `known`, or an earlier one. Revs of
+ * messages grow with their seqs, so a search finds it among the newest messages: as many as the
+ * channel has had changes since. Where the first rev of one is unknown its last rev is used.
  */
-const firstSentAfter = constant(
-  (db) => db`
-    with recursive search as (
+const firstSentAfter = constant((db) =>
+  selectFirstSeq(db, {
+    channelId: db`known.channel_id`,
+    bounds: db`
       select greatest(c.last_seq - (c.rev - known.rev), 0) as low, c.last_seq + 1 as high
       from channels c
-      where c.id = known.channel_id
-      union all
-      select
-        case when probe.is_before then middle.seq else search.low end,
-        case when probe.is_before then search.high else middle.seq end
-      from search
-      cross join lateral (
-        select search.low + (search.high - search.low) / 2 as seq
-      ) middle
-      left join lateral (
-        select coalesce(created_rev, rev) <= known.rev as is_before
-        from messages
-        where channel_id = known.channel_id
-          and seq >= middle.seq
-          and seq <= middle.seq
-        order by seq
-        limit 1
-      ) probe on true
-      where search.high - search.low > 1
-    )
-    select min(search.high) as seq
-    from search`,
+      where c.id = known.channel_id`,
+    isBefore: db`coalesce(msg.created_rev, msg.rev) <= known.rev`,
+  }),
 )
 
 /**

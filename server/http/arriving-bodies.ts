@@ -27,7 +27,7 @@ const SMALL_BYTES = 16 * 1024
 const PIECE_BYTES = 256
 /** A body of more pieces than this is cut if they are tiny. */
 const MOST_TINY_PIECES = 16 * 1024
-/** A shorter piece takes a place in a turn of the event loop. Few bodies have any. */
+/** A shorter piece counts for a turn of the event loop. Few bodies have any. */
 const SHORT_BYTES = 256
 
 /**
@@ -56,7 +56,7 @@ export function boundArrivingBodies(
         if (isInTinyPieces({ pieces, bytes }, MOST_TINY_PIECES)) return arriving.cut(raw)
         arriving.grow(raw, length + PIECE_BYTES)
         if (arriving.isFull()) arriving.cutOldest()
-        if (length < SHORT_BYTES) takePlace(raw, turns)
+        if (length < SHORT_BYTES) countForTurn(raw, turns)
       })
     }
     done(null, payload)
@@ -64,7 +64,7 @@ export function boundArrivingBodies(
 }
 
 /** If thousands of short pieces were read at once, the rest is taken in later turns. */
-function takePlace(body: IncomingMessage, turns: Turns) {
+function countForTurn(body: IncomingMessage, turns: Turns) {
   turns.take()
   if (turns.hasRoom(0)) return
   body.pause()

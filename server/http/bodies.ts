@@ -3,7 +3,7 @@ import { grouped, limits } from '@parley/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { hasMoreValues } from '../core/count-values.ts'
 import { ApiError } from '../core/errors.ts'
-import { parseJson } from '../core/json-text.ts'
+import { isRecord, parseJson } from '../core/json-text.ts'
 import { hasUnsafeKeys, UNSAFE_KEYS } from '../core/unsafe-keys.ts'
 
 /** The media type of bodies that operations read while they arrive. */
@@ -64,7 +64,7 @@ export function jsonOf(request: Pick<FastifyRequest, 'body' | 'routeOptions'>): 
   if (hasMoreValues(body, most)) return bodyError(`expected at most ${grouped(most)} values`)
   const value = parseJson(text)
   if (value === undefined || hasUnsafeKeys(text, value)) return bodyError(UNREADABLE)
-  return isObject(value) ? value : bodyError('expected a JSON object')
+  return isRecord(value) ? value : bodyError('expected a JSON object')
 }
 
 const mostValues = (mostBytes: number) =>
@@ -78,8 +78,6 @@ const decode = (bytes: Buffer) => {
     return undefined
   }
 }
-const isObject = (value: unknown) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 /** Keys that could change prototypes when an object is assigned are refused as well. */
 const UNREADABLE = `expected valid JSON, without ${UNSAFE_KEYS}`
 const bodyError = (problem: string) => new ApiError('VALIDATION_ERROR', `body: ${problem}`)

@@ -59,7 +59,7 @@ export function createEachRunner(each: Each<Operation>, options: EachRunnerOptio
 type EachCall = Omit<AcceptedCall, 'input'> & { sequence: CommandSequence }
 type CallSlice = { inputs: InputOrRefusal[]; call: EachCall; options: EachRunnerOptions }
 
-type CountOptions = Pick<EachCall, 'takeAnother'> & {
+type CountEachOptions = Pick<EachCall, 'takeAnother'> & {
   answerOver: (inputs: InputOrRefusal[], refusal: ApiError) => Promise<EachOutcome[]>
 }
 
@@ -67,7 +67,7 @@ type CountOptions = Pick<EachCall, 'takeAnother'> & {
  * The call was counted as one. Each further command is counted too: from the first that exceeds the
  * limit on they have their outcomes.
  */
-async function countEach(inputs: InputOrRefusal[], { takeAnother, answerOver }: CountOptions) {
+async function countEach(inputs: InputOrRefusal[], { takeAnother, answerOver }: CountEachOptions) {
   for (const index of inputs.keys()) {
     const refusal = index > 0 ? await takeAnother() : undefined
     if (!refusal) continue

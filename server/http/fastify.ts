@@ -84,7 +84,7 @@ export function createFastify({
   // Hooks with a callback: promises would take each request through the queue of microtasks.
   logRequests(app, { sample: logSample, metrics })
   app.addHook('onRequest', (request, reply, done) =>
-    turnOf(apps.ofOrNetwork(request), request.raw, reply.raw, done),
+    turnOf(() => apps.ofOrNetwork(request), request.raw, reply.raw, done),
   )
   app.addHook('onResponse', ({ raw }, _, done) => {
     apps.remember(raw, factsOf(raw).appId)

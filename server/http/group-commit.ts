@@ -14,7 +14,7 @@ import { type Amount, createWaitingRoom } from './waiting-room.ts'
 type GroupKeys = { group: string; resource: string; sequence?: CommandSequence | undefined }
 
 /** The deadline of a batch, and whether it may wait for locks that others hold. */
-type BatchRun = { until: number; mayWait: boolean }
+type BatchRun = { until: number; waitsForLocks: boolean }
 
 type Entry<Command, Result> = {
   command: Command
@@ -85,7 +85,7 @@ export function createGroupCommit<Command, Result>({
     commands.ready >= (running === 0 ? 1 : batch.commands)
 
   const drain = async (queues: Queues, key: string, queue: Queue) => {
-    const mayWait = queues === resources
+    const waitsForLocks = queues === resources
     const { commands } = queue
     while (isDue(queue)) {
       queue.running += 1
@@ -94,7 +94,7 @@ export function createGroupCommit<Command, Result>({
       await runBatch(entries, {
         // Its spans appear in the trace of the first command.
         run: (commands, until) =>
-          continueSpan(entries[0]?.span, () => run(commands, { until, mayWait })),
+          continueSpan(entries[0]?.span, () => run(commands, { until, waitsForLocks })),
         onContended: waitForLocks,
       })
       commands.release(taken)

@@ -20,8 +20,9 @@ export function createKnownApps() {
     ofOrNetwork: ({ raw, ip = '' }: Pick<FastifyRequest, 'raw'> & { ip?: string }) =>
       apps.get(credentialsOf(raw)) ?? networkOf(ip),
     remember: (request: IncomingMessage, appId: string | undefined) => {
+      if (appId === undefined) return
       const credentials = credentialsOf(request)
-      if (appId === undefined || credentials === '' || apps.has(credentials)) return
+      if (credentials === '' || apps.has(credentials)) return
       apps.set(copyOf(credentials), appId)
     },
   }

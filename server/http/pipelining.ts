@@ -26,7 +26,7 @@ export function createTurns() {
    * `begin` must not throw, since nobody would catch it.
    */
   return (
-    caller: string,
+    callerOf: () => string,
     { socket }: IncomingMessage,
     response: ServerResponse,
     begin: () => void,
@@ -34,13 +34,13 @@ export function createTurns() {
     const beginUnlessClosed = () => {
       if (!socket.destroyed) begin()
     }
-    if (isItsTurn(response)) return inTurn(caller, beginUnlessClosed)
+    if (isItsTurn(response)) return inTurn(callerOf, beginUnlessClosed)
     if (count(socket, 1) > MOST_WAITING) cutOff(socket)
     // In the async context of its own request: its turn comes while another answer ends.
     const beginAsItself = AsyncResource.bind(beginUnlessClosed)
     onTurn(response, () => {
       count(socket, -1)
-      inTurn(caller, beginAsItself)
+      inTurn(callerOf, beginAsItself)
     })
   }
 }

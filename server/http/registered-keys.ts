@@ -8,7 +8,7 @@ const KEPT_MS = 10_000
 const PAUSE_MS = 1_000
 
 type ReadKeys = () => Promise<Set<string>>
-type Asking = {
+type RegistrationQuery = {
   until: number
   /** Waits for a connection of those set aside for unknown keys. */
   inTurn: (read: ReadKeys) => Promise<Set<string>>
@@ -42,7 +42,7 @@ export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
     )
     return new Set(rows.map(({ hash }) => hash))
   }
-  const read = async ({ until, inTurn }: Asking) => {
+  const read = async ({ until, inTurn }: RegistrationQuery) => {
     nextAt = Number.POSITIVE_INFINITY
     try {
       hashes = await inTurn(() => select(until))
@@ -56,8 +56,8 @@ export function createRegisteredKeys({ db, log }: RegisteredKeysOptions) {
       failures += 1
     }
   }
-  return async (keyHash: string, asking: Asking) => {
-    if (performance.now() >= nextAt) reading = read(asking)
+  return async (keyHash: string, query: RegistrationQuery) => {
+    if (performance.now() >= nextAt) reading = read(query)
     await reading
     return hashes.has(keyHash)
   }

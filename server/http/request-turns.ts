@@ -34,10 +34,11 @@ export function createRequestTurns(now = () => performance.now()) {
     if (waiting.size >= due) setImmediate(beginFirst)
     else due -= 1
   }
-  return (caller: string, begin: () => void) => {
+  /** `callerOf` is asked only if the request has to wait. */
+  return (callerOf: () => string, begin: () => void) => {
     if (!isUnderWay) beginTurn()
     if (waiting.size === 0 && now() < endsAt) return begin()
-    waiting.push(caller, AsyncResource.bind(begin))
+    waiting.push(callerOf(), AsyncResource.bind(begin))
     if (due === MOST_BEGUN) return
     due += 1
     setImmediate(beginFirst)

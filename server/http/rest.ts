@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { copyOf } from '../core/copy-of.ts'
 import { ApiError } from '../core/errors.ts'
-import { JsonText } from '../core/json-text.ts'
+import { isObject, JsonText } from '../core/json-text.ts'
 import type { operations } from '../features/index.ts'
 import type { Credentials } from './authenticate.ts'
 import { jsonOf } from './bodies.ts'
@@ -108,7 +108,7 @@ const idsOf = ({ params }: FastifyRequest) =>
     Object.entries(toObject(params)).map(([name, id]) => [name, copyOf(String(id))]),
   )
 
-const toObject = (value: unknown) => (typeof value === 'object' && value !== null ? value : {})
+const toObject = (value: unknown) => (isObject(value) ? value : {})
 
 /**
  * Reads query strings as the types that the operation expects: whole numbers and booleans, in their

@@ -57,12 +57,12 @@ export function createRunner(
   const { db, admit, services, metrics, batchRunners } = dependencies
   const use: UseForCall = (call, work) =>
     admit(admissionRequestOf(call), () => db.use(work, call.until))
-  const inTransaction: InTransaction = ({ readsFirst = false, cause, ...call }, work) => {
+  const inTransaction: InTransaction = ({ writesLast = false, cause, ...call }, work) => {
     const { caller } = call
     return use(call, (db, signal) =>
       runOperation(
         db,
-        { caller, services, signal, readsFirst, cause: cause ?? causeOf(caller) },
+        { caller, services, signal, writesLast, cause: cause ?? causeOf(caller) },
         work,
       ),
     )
@@ -122,8 +122,8 @@ export function createRunner(
       return prepared(implementation.prepare, runBatch)
     }
     case 'shared':
-      return createGroupRunner(metrics, implementation, (commands, { call, mayWait }) =>
-        use(call, (db) => implementation.run({ db, services }, commands, { mayWait })),
+      return createGroupRunner(metrics, implementation, (commands, { call, waitsForLocks }) =>
+        use(call, (db) => implementation.run({ db, services }, commands, { waitsForLocks })),
       )
     case 'each':
       return createEachRunner(implementation, {
@@ -161,17 +161,17 @@ function createBatchRunner(
   }: { inTransaction: InTransaction } & Pick<RunnerDependencies, 'metrics'>,
   batch: Batch<Operation>,
 ): Runner {
-  return createGroupRunner(metrics, batch, (commands, { call, mayWait }) =>
+  return createGroupRunner(metrics, batch, (commands, { call, waitsForLocks }) =>
     // The batch has no cause of its own: each event says whether its caller is a backend.
-    inTransaction({ ...call, readsFirst: true, cause: {} }, (ctx) =>
-      batch.run(ctx, commands, { mayWait }),
+    inTransaction({ ...call, writesLast: true, cause: {} }, (ctx) =>
+      batch.run(ctx, commands, { waitsForLocks }),
     ),
   )
 }
 
 type RunGroup = (
   commands: Command<Operation>[],
-  options: { call: RunningCall; mayWait: boolean },
+  options: { call: RunningCall; waitsForLocks: boolean },
 ) => Promise<(CommandOutcome | typeof CONTENDED)[]>
 
 /** Runs commands of several callers together, each with an outcome of its own. */
@@ -189,13 +189,18 @@ function createGroupRunner(
     batchesAtOnce,
     ...limits.sharedTransactions,
     onRefused: () => metrics.callsRefused.inc({ reason: 'full' }),
-    run: async (commands, { until, mayWait }) => {
+    run: async (commands, { until, waitsForLocks }) => {
       const [first] = commands
       if (!first) return []
       // A batch that waits for a lock counts as its first caller's, so that it holds up no other
       // resource.
-      const call = { caller: first.caller, until, isWaiting: mayWait, isShared: !mayWait }
-      return run(commands, { call, mayWait })
+      const call = {
+        caller: first.caller,
+        until,
+        isWaiting: waitsForLocks,
+        isShared: !waitsForLocks,
+      }
+      return run(commands, { call, waitsForLocks })
     },
   })
   return async ({ caller, input, until, onRepeat, sequence }) => {

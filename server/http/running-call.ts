@@ -38,7 +38,7 @@ export type Runner = (accepted: AcceptedCall) => Promise<unknown>
 
 /** Runs work in a transaction of the call's app. */
 export type InTransaction = <T>(
-  call: RunningCall & { readsFirst?: boolean; cause?: Cause },
+  call: RunningCall & { writesLast?: boolean; cause?: Cause },
   work: (ctx: WriteContext) => Promise<T>,
 ) => Promise<T>
 

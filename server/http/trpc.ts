@@ -188,14 +188,13 @@ const topic = subscribing.procedure.input(TopicInput).subscription(async functio
 const subscriptions = subscribing.router({ events: subscribing.router({ topic }) })
 
 function createProcedure(op: Operation, call: Call) {
-  const isRepeatable = op.method === 'GET' || op.idempotent === true
   // Parsed later, by the call itself.
   const procedure = calling.procedure.input((input: unknown) => input)
   const run = async ({ ctx, input }: { ctx: CallContext; input: unknown }) => {
     const { request, log, inputOf, budget, keep } = ctx
     try {
       const answer = asText(await call(request, () => inputOf(input) ?? {}))
-      if (budget && isRepeatable) takeFromBudget(budget, answer)
+      if (budget && op.idempotent) takeFromBudget(budget, answer)
       return keep(answer)
     } catch (error) {
       const { retryAfterSeconds } = toApiError(error)

@@ -37,7 +37,7 @@ type Purge = {
   remove: (ctx: Transaction, found: Abandoned, limit: number) => Promise<boolean>
 }
 
-type Walk = ReturnType<typeof createWalk>
+type PurgeWalk = ReturnType<typeof createWalk>
 
 /** A walk over a table, and how far it has come. */
 const createWalk = (purge: Purge) => ({
@@ -73,7 +73,7 @@ export function createAbandonedPurge(days: number) {
 }
 
 /** Purges the slice after an id. Returns the id to continue after; undefined at the end. */
-async function purgeSlice(context: AbandonedContext, { purge, after, retries }: Walk) {
+async function purgeSlice(context: AbandonedContext, { purge, after, retries }: PurgeWalk) {
   const { db } = context
   const { table, select } = purge
   const slice = await db.use((db) => selectIdSlice(db, { table, after }))

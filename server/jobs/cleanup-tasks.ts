@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 export type CleanupTasks = ReturnType<typeof createCleanupTasks>
-type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'mayWait'>
+type TaskContext = Omit<ErasureContext, 'positions' | 'publisher' | 'waitsForLocks'>
 type CleanupTask = {
   name: string
   most: number
@@ -85,7 +85,7 @@ export function createCleanupTasks({
     {
       name: 'users',
       ...{ most: STEP, mostMs: STEP_MS },
-      run: (ctx) => eraseDeleted({ ...ctx, publisher, positions, mayWait: false }),
+      run: (ctx) => eraseDeleted({ ...ctx, publisher, positions, waitsForLocks: false }),
     },
     { name: 'abandoned', most: BATCH, run: (ctx) => purgeAbandoned({ ...ctx, publisher }) },
     { name: 'channels', most: BATCH, run: (ctx) => purgeChannels({ ...ctx, publisher }) },

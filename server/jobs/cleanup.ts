@@ -124,7 +124,7 @@ function createErase({ signal, ...options }: EraseOptions): Erasure['erase'] {
     }
     const batch = createBatchSize(STEP, { mostMs: STEP_MS })
     const context = { ...options, db: { use }, checkpoint, attempt: rethrowing, batch }
-    return eraseUsers({ ...context, mayWait: true }, users)
+    return eraseUsers({ ...context, waitsForLocks: true }, users)
   }
 }
 

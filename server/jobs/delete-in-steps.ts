@@ -32,14 +32,14 @@ export async function repeatUntilNone(
 
 /** How many rows a step found and deleted, and the time of the last one. */
 type Expired = { count: number; until: string | null }
-type Expiry = {
+type ExpiryRule = {
   table: string
   /** Selects the `ctid` of the next rows to delete, and by which time, `at`, they are ordered. */
   select: (db: DbConnection, step: { from: string; limit: number }) => Fragment
 }
 
 /** Deletes rows in the order of a time column. */
-export function expireInOrder(context: RetentionContext, { table, select }: Expiry) {
+export function expireInOrder(context: RetentionContext, { table, select }: ExpiryRule) {
   let from = '-infinity'
   return repeatUntilNone(context, async (db, limit) => {
     const [expired] = await db<Expired[]>`
@@ -75,7 +75,7 @@ type Position = (string | number)[]
 type DeletedSlice = { count: number; last: Position }
 
 /**
- * Deletes all of these rows, by the places (ctid) where a step has found them. Joined by keys
+ * Deletes all of these rows, by the `ctid` by which a step has found them. Joined by keys
  * instead, a table that was small when the statement was prepared would be read whole by each step.
  */
 export function deleteOwned(context: StepContext, rows: Owned, owner: Owner) {

@@ -27,7 +27,7 @@ export type ErasureContext = {
   batch: BatchSize
   positions: ErasurePositions
   /** Whether to wait for users whose rows others have locked, instead of leaving them out. */
-  mayWait: boolean
+  waitsForLocks: boolean
 }
 
 /** A walk over the waiting records of an app, null at its end, for at least these deletions. */

@@ -76,7 +76,9 @@ export async function eraseUsers(context: ErasureContext, { appId, userIds }: De
     await repeat(context, (limit) => step(({ db }) => remove(db, { ...query(), limit })))
   await context.attempt(() => removeTextsOf(context, appId))
   // Leaves out users who are not fully erased: only their memberships may be gone.
-  const erased = await step((ctx) => finishErasure(ctx, { ...query(), mayWait: context.mayWait }))
+  const erased = await step((ctx) =>
+    finishErasure(ctx, { ...query(), waitsForLocks: context.waitsForLocks }),
+  )
   // The next user of an id must not get the events of its topic that servers keep in memory.
   for (const userId of userIds)
     context.publisher.broadcast({ kind: 'rewritten', topic: topics.user(appId, userId) })

@@ -48,7 +48,7 @@ export const expireGivenUp = (context: StepContext) =>
 export const deleteGivenUpOf = (context: StepContext, appId: string) =>
   deleteGivenUp(context, (db) => isJobOf(db, appId))
 
-type Step = { read: number; last: string }
+type DeletedStep = { read: number; last: string }
 
 /** A step reads so many given-up jobs, in the order of their ids, however few it deletes. */
 function deleteGivenUp(context: StepContext, condition: (db: Tx) => Fragment) {
@@ -56,7 +56,7 @@ function deleteGivenUp(context: StepContext, condition: (db: Tx) => Fragment) {
   return repeatUntilNone(context, async (db, limit) => {
     if (!(await hasQueue(db))) return { count: 0 }
     const jobs = db`${queueSchema(db)}._private_jobs`
-    const [step] = await db<Step[]>`
+    const [step] = await db<DeletedStep[]>`
       with given_up as materialized (
         select job.id, ${condition(db)} as is_due
         from ${jobs} job

@@ -191,7 +191,7 @@ export async function releaseWorkers(
 
 const isLast = (maxAttempts: number) => survivedDeaths(maxAttempts) >= MAX_DEATHS
 
-type Release = {
+type ReleaseQuery = {
   workers: string[]
   given: [id: string, maxAttempts: number][]
   /**
@@ -205,7 +205,7 @@ type Release = {
  * Returns the jobs of these workers, and the given jobs that still have as many attempts, since a
  * release gives one more. Jobs in progress elsewhere stay as they are.
  */
-const release = (db: Db, { workers, given, onGivenUp }: Release) =>
+const release = (db: Db, { workers, given, onGivenUp }: ReleaseQuery) =>
   db.use((connection) =>
     transaction(connection, async (tx) => {
       const queue = queueSchema(tx)

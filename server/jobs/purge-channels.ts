@@ -20,7 +20,7 @@ import { removeTextsIn } from './text-removals.ts'
 
 type ChannelPurgeContext = RetentionContext & { publisher: EventPublisher }
 type DeletedCursor = { deletedAt: string; id: string }
-type DeletedChannel = ChannelRef & DeletedCursor & { isDue: boolean }
+type DeletedChannel = PurgedChannel & DeletedCursor & { isDue: boolean }
 
 const START = { deletedAt: '-infinity', id: FIRST_ID }
 
@@ -81,7 +81,7 @@ const selectDeleted = (db: DbConnection, after: DeletedCursor) => db<DeletedChan
   ) c
   order by c.deleted_at, c.id`
 
-type ChannelRef = { appId: string; id: string }
+type PurgedChannel = { appId: string; id: string }
 
 /** Marks channels of unfinished imports as deleted, unless their file is being sent again. */
 const deleteUnfinished = (db: DbConnection) => db`
@@ -121,7 +121,7 @@ const eventsOfChannel: Owned = {
  * Deletes everything of a deleted channel. Its former members are kept as long as its events: by
  * these the erasure of a user finds the channel.
  */
-export async function purgeChannel(context: ChannelPurgeContext, channel: ChannelRef) {
+export async function purgeChannel(context: ChannelPurgeContext, channel: PurgedChannel) {
   const { appId, id } = channel
   const owner = { column: 'channel_id', id } as const
   await purgeContent(context, channel)
@@ -173,7 +173,7 @@ function retireMembers(context: RetentionContext, id: string) {
   })
 }
 
-export async function purgeContent(context: ChannelPurgeContext, { appId, id }: ChannelRef) {
+export async function purgeContent(context: ChannelPurgeContext, { appId, id }: PurgedChannel) {
   // Events of it may be kept, and its messages say which of them quote a deleted text.
   await removeTextsIn(context, topics.channel(appId, id))
   for (const rows of contentOfChannel)
@@ -184,7 +184,7 @@ export async function purgeContent(context: ChannelPurgeContext, { appId, id }: 
 /** Removes the other member's name from the event by which a member got a direct message. */
 async function forgetNameIn(
   { db, checkpoint, batch, publisher }: ChannelPurgeContext,
-  { appId, id: channelId, topic }: ChannelRef & { topic: string },
+  { appId, id: channelId, topic }: PurgedChannel & { topic: string },
 ) {
   for (let afterOffset: number | null = 0; afterOffset !== null; ) {
     checkpoint()

@@ -101,9 +101,9 @@ class QueuePool extends pg.Pool {
   }
 }
 
-type Release = Parameters<Callback>[2]
+type ReleaseClient = Parameters<Callback>[2]
 
-function releaseOnce(release: Release): Release {
+function releaseOnce(release: ReleaseClient): ReleaseClient {
   let isReleased = false
   return (reason) => {
     if (!isReleased) release(reason)

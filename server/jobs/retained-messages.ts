@@ -24,8 +24,8 @@ type MessageRetentionContext = {
 }
 type Retention = { appId: string; days: number }
 /** The walk over an app's channels: how far it has come, and when the last one ended. */
-type Walk = { after?: string | undefined; finishedAt?: number; channels: Channels }
-type Channels = ReturnType<typeof channelsOf>
+type RetentionWalk = { after?: string | undefined; finishedAt?: number; channels: ChannelRetries }
+type ChannelRetries = ReturnType<typeof channelsOf>
 
 /**
  * Deletes the messages that are older than their apps want to keep them, as if their authors had:
@@ -34,10 +34,10 @@ type Channels = ReturnType<typeof channelsOf>
  * and each channel fails alone: it is tried again in the next pass.
  */
 export function createMessageRetention() {
-  const walks = new Map<string, Walk>()
+  const walks = new Map<string, RetentionWalk>()
   let lastAppId = ''
   const expireInApp = async (context: MessageRetentionContext, retention: Retention) => {
-    const walk: Walk = walks.get(keyOf(retention)) ?? { channels: channelsOf(retention) }
+    const walk: RetentionWalk = walks.get(keyOf(retention)) ?? { channels: channelsOf(retention) }
     walks.set(keyOf(retention), walk)
     const { finishedAt = Number.NEGATIVE_INFINITY, channels } = walk
     const isDue = performance.now() - finishedAt >= INTERVAL_MS
@@ -81,7 +81,7 @@ const channelsOf = (retention: Retention) =>
 async function expireInSlice(
   context: MessageRetentionContext,
   retention: Retention,
-  { after, channels }: Walk,
+  { after, channels }: RetentionWalk,
 ) {
   const { db } = context
   const { appId } = retention

@@ -87,8 +87,8 @@ export const expirePreviews = (context: RetentionContext) =>
       for update skip locked`,
   })
 
-type Mark = { channelId: string; userId: string; seq: number }
-const FIRST_MARK: Mark = { channelId: FIRST_ID, userId: '', seq: 0 }
+type MarkKey = { channelId: string; userId: string; seq: number }
+const FIRST_MARK: MarkKey = { channelId: FIRST_ID, userId: '', seq: 0 }
 
 /**
  * Keeps only a member's last read mark of each day: every message read that day still has a mark at
@@ -96,7 +96,7 @@ const FIRST_MARK: Mark = { channelId: FIRST_ID, userId: '', seq: 0 }
  * however few are old. An interrupted walk continues in the next pass.
  */
 export function createReadMarkThinning() {
-  let from: Mark | undefined
+  let from: MarkKey | undefined
   return async ({ db, checkpoint, batch }: RetentionContext) => {
     do {
       checkpoint()
@@ -107,8 +107,8 @@ export function createReadMarkThinning() {
 }
 
 /** Thins a slice. Returns the mark with which the next begins; undefined at the end. */
-async function thinSlice(db: DbConnection, from: Mark, limit: number) {
-  const [slice] = await db<(Mark & { count: number })[]>`
+async function thinSlice(db: DbConnection, from: MarkKey, limit: number) {
+  const [slice] = await db<(MarkKey & { count: number })[]>`
     with slice as materialized (
       select
         rm.row_id, rm.channel_id, rm.user_id, rm.seq, rm.read_at,

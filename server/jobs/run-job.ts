@@ -137,14 +137,14 @@ export async function runJob<T extends QueuedTask>(
   await addNextPage()
 }
 
-type Ending = { signal: AbortSignal; timings: Timings }
+type JobEnding = { signal: AbortSignal; timings: Timings }
 
 /**
  * Runs work that ends by its signal: when its time is over, or with the process. If it ignores
  * that, it is not waited for any longer, so that it takes the place of no other job for ever.
  */
 const runWithDeadline = (
-  { signal, timings }: Ending,
+  { signal, timings }: JobEnding,
   work: (signal: AbortSignal) => Promise<void>,
 ) =>
   withTimeout(timings.jobMs, signal, async (signal) => {
@@ -174,7 +174,7 @@ const withSafeMessage = (error: unknown) => {
  * Repeats `store`, after growing pauses, until the database has accepted it; not once the process
  * ends.
  */
-async function untilStored(store: () => Promise<void>, { signal, timings }: Ending) {
+async function untilStored(store: () => Promise<void>, { signal, timings }: JobEnding) {
   for (let tries = 1; ; tries++) {
     try {
       return await store()

@@ -49,9 +49,9 @@ async function removeWhere(context: RemovalContext, condition: (db: Tx) => Fragm
   for (const each of found) await removeFromTopic(context, each)
 }
 
-type Waiting = { topic: string; appId: string }
+type WaitingTopic = { topic: string; appId: string }
 
-const selectTopics = (db: Tx, condition: Fragment) => db<Waiting[]>`
+const selectTopics = (db: Tx, condition: Fragment) => db<WaitingTopic[]>`
   select distinct tr.topic, tr.app_id
   from text_removals tr
   where ${condition}
@@ -59,7 +59,7 @@ const selectTopics = (db: Tx, condition: Fragment) => db<Waiting[]>`
   limit ${FOUND}`
 
 /** In short transactions, each of which continues where the last one ended, in any process. */
-async function removeFromTopic(context: RemovalContext, { topic, appId }: Waiting) {
+async function removeFromTopic(context: RemovalContext, { topic, appId }: WaitingTopic) {
   const { db, publisher, batch, checkpoint } = context
   const step = () => {
     checkpoint()

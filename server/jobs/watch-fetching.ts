@@ -6,7 +6,7 @@ import type { Timings } from './timings.ts'
 /** Events that graphile-worker emits when the database has answered it. */
 const ANSWERS = ['localQueue:getJobs:complete', 'worker:getJob:empty', 'job:start', 'job:complete']
 
-type WatchOptions = {
+type WatchFetchingOptions = {
   db: Db
   timings: Timings
   log: Log
@@ -21,7 +21,7 @@ type WatchOptions = {
  */
 export function watchFetching(
   events: EventEmitter,
-  { db, timings, log, concurrency }: WatchOptions,
+  { db, timings, log, concurrency }: WatchFetchingOptions,
 ) {
   let answeredAt = performance.now()
   let running = 0

@@ -7,14 +7,14 @@ import { timings as defaults, type Timings } from './timings.ts'
 /** How many heartbeats a worker has to show that it lives, after the database's clock was set. */
 const HEARTBEATS = 3
 
-type WatchOptions = { db: Db; timings?: Partial<Timings> | undefined }
+type WatchWorkersOptions = { db: Db; timings?: Partial<Timings> | undefined }
 
 /**
  * Watches whether any process runs the jobs that this one only stages. `start` logs once when there
  * has been none for a while, and once when there is one again; it returns a function that ends
  * this.
  */
-export function watchWorkers({ db, timings: overrides }: WatchOptions) {
+export function watchWorkers({ db, timings: overrides }: WatchWorkersOptions) {
   const { heartbeatMs, workerMissingMs } = { ...defaults, ...overrides }
   const graceMs = Math.min(HEARTBEATS * heartbeatMs, workerMissingMs / 2)
   let current: WorkersState = 'ok'

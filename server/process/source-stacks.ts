@@ -13,11 +13,11 @@ export function showSources() {
     if (!maps.has(module)) maps.set(module, readMap(module))
     return maps.get(module)
   }
-  const placeOf = (module: string, [line, column]: [number, number]) => {
+  const sourceOf = (module: string, [line, column]: [number, number]) => {
     const entry = mapOf(module)?.findEntry(line - 1, column - 1)
     if (!entry || !('originalSource' in entry)) return undefined
-    const source = fileURLToPath(new URL(entry.originalSource, module))
-    return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+    const file = fileURLToPath(new URL(entry.originalSource, module))
+    return `${file}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
   }
   const show = (site: NodeJS.CallSite) => {
     const shown = String(site)
@@ -25,8 +25,8 @@ export function showSources() {
     if (!module?.startsWith('file:')) return shown
     const [line, column] = [site.getLineNumber() ?? 1, site.getColumnNumber() ?? 1]
     try {
-      const place = placeOf(module, [line, column])
-      return place ? shown.replace(`${module}:${line}:${column}`, () => place) : shown
+      const source = sourceOf(module, [line, column])
+      return source ? shown.replace(`${module}:${line}:${column}`, () => source) : shown
     } catch {
       // A map that is wrong, as of a source that is no file: a stack is shown all the same.
       return shown

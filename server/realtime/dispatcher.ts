@@ -7,7 +7,7 @@ import type { Broker, NodeNote, PresenceNote, RevokedNote } from './broker/index
 import type { UserFanout } from './fanout/index.ts'
 import type { MissedProfiles } from './fanout/missed-profiles.ts'
 import { fanoutsIn, type NodeFanout } from './fanout/notes.ts'
-import { announced, applyHint, hintOf, sentHint } from './hints.ts'
+import { applyHint, hintOf, sentHint, withAnnouncer } from './hints.ts'
 import type { Hub } from './hub.ts'
 import type { PresenceTracker } from './presence/index.ts'
 import type { KnownPresence } from './presence/known.ts'
@@ -21,7 +21,7 @@ import type { UnreadNotifier } from './unread/index.ts'
 type DispatcherOptions = {
   hub: Hub
   userFanout: UserFanout
-  presence: Pick<PresenceTracker, 'announcedOffline'>
+  presence: Pick<PresenceTracker, 'handleOfflineElsewhere'>
   knownPresence: KnownPresence
   missedProfiles: MissedProfiles
   unread: UnreadNotifier
@@ -57,7 +57,7 @@ export function createDispatcher(options: DispatcherOptions) {
         return applyHint(note, {
           unread,
           userFanout,
-          count: (...given) => unread.markOwn(...given),
+          markDirty: (...given) => unread.markOwn(...given),
         })
       case 'event':
         hub.broadcast([note.topic], note, note.onlyFor)
@@ -100,7 +100,7 @@ export function createDispatcher(options: DispatcherOptions) {
   const receive = (note: NodeNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: false })) return
     apply(note)
-    if (note.kind === 'presence' && !note.isOnline) options.presence.announcedOffline(note)
+    if (note.kind === 'presence' && !note.isOnline) options.presence.handleOfflineElsewhere(note)
   }
   const broadcast = (note: EphemeralNote) => {
     if (note.kind === 'event' && !typing.track(note, { isOwn: true })) {
@@ -110,7 +110,7 @@ export function createDispatcher(options: DispatcherOptions) {
       if (openMs < options.typingMs) broker.send(note)
       return
     }
-    announce(note.kind === 'profile' ? userFanout.announced(note) : note)
+    announce(note.kind === 'profile' ? userFanout.withAnnouncer(note) : note)
   }
   const announce = (note: NodeNote) => {
     apply(note)
@@ -120,8 +120,8 @@ export function createDispatcher(options: DispatcherOptions) {
     metrics.events.inc(events.length)
     hub.publish(events)
     for (const event of events) {
-      const hint = announced(hintOf(event), options)
-      applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
+      const hint = withAnnouncer(hintOf(event), options)
+      applyHint(hint, { unread, userFanout, markDirty: (...given) => unread.markDirty(...given) })
       broker.send(sentHint(hint, { event, broker }))
     }
   }
@@ -147,7 +147,7 @@ export function createDispatcher(options: DispatcherOptions) {
   return {
     publisher: { broadcast, publish },
     /** The presence of a user of this node has changed. */
-    presenceChanged: (change: PresenceNote) => announce(userFanout.announced(change)),
+    presenceChanged: (change: PresenceNote) => announce(userFanout.withAnnouncer(change)),
     receive,
     recheck,
     /** Repeats the rechecks that have failed since the last time. */

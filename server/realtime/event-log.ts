@@ -21,7 +21,7 @@ type TopicOffset = [topic: string, after: number]
 export type EventLog = ReturnType<typeof createEventLog>
 
 /** The subscribes of a frame, until when they may be postponed, and whether its socket is gone. */
-type Frame = { requests: SubscribeRequest[]; until: number; isGone: () => boolean }
+type SubscribeFrame = { requests: SubscribeRequest[]; until: number; isGone: () => boolean }
 
 type EventLogOptions = {
   db: Db
@@ -36,7 +36,7 @@ const LEAST_FRAME_SIZE = TOPICS_PER_STATEMENT / 200
 
 /** The hub's queries. */
 export function createEventLog({ db, admit, interest, metrics }: EventLogOptions) {
-  const select = coalesce<Frame, FrameGrants>(
+  const select = coalesce<SubscribeFrame, FrameGrants>(
     async (frames, appId) => {
       // Events that are committed after the query are announced to this node.
       await interest.settled()
@@ -87,7 +87,7 @@ export function createEventLog({ db, admit, interest, metrics }: EventLogOptions
 
 /** The grants of frames; those whose sockets closed while they waited are not looked up. */
 async function grantsOf(
-  frames: Frame[],
+  frames: SubscribeFrame[],
   select: (requests: SubscribeRequest[][]) => Promise<FrameGrants[]>,
 ): Promise<FrameGrants[]> {
   const here = frames.filter(({ isGone }) => !isGone())

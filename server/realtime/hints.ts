@@ -29,11 +29,12 @@ function hintedChangeOf({ type, payload }: StoredEvent): HintedChange | undefine
 }
 
 /** The hint with its change, as the node of the event handles it for the users of all nodes. */
-export const announced = (
+export const withAnnouncer = (
   { change, ...hint }: EventHint,
   { userFanout }: Pick<Consequences, 'userFanout'>,
 ): EventHint => {
-  if (change?.type === 'channel.updated') return { ...hint, change: userFanout.announced(change) }
+  if (change?.type === 'channel.updated')
+    return { ...hint, change: userFanout.withAnnouncer(change) }
   return { ...hint, ...(change && { change }) }
 }
 
@@ -66,24 +67,24 @@ type Consequences = {
   unread: UnreadNotifier
   userFanout: UserFanout
   /** Called with a channel whose counts may have changed. */
-  count: UnreadNotifier['markDirty']
+  markDirty: UnreadNotifier['markDirty']
 }
 
 /** Applies a hinted change to the users that it concerns. */
 export function applyHint(
   { topic, offset, change }: EventHint,
-  { unread, userFanout, count }: Consequences,
+  { unread, userFanout, markDirty }: Consequences,
 ) {
   const channel = parseTopic(topic)
   if (!change || channel?.kind !== 'chat') return
   const { appId, channelId } = channel
   switch (change.type) {
     case 'message.new':
-      return count(channelId, { offset, author: change.userId })
+      return markDirty(channelId, { offset, author: change.userId })
     case 'message.deleted':
-      return count(channelId, { offset, isDeletion: true })
+      return markDirty(channelId, { offset, isDeletion: true })
     case 'channel.member_joined':
-      return count(channelId, { offset })
+      return markDirty(channelId, { offset })
     case 'channel.member_left':
       return unread.memberLeft({ appId, userId: change.userId ?? '' })
     case 'channel.deleted':

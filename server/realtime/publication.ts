@@ -15,7 +15,7 @@ export type Publication = {
 type Committed = { at: number; origin: 'own' | 'other' }
 export type DurablePublication = Publication & { offset: number }
 
-/** The only place in real time that parses envelopes. */
+/** The only code in real time that parses envelopes. */
 export const eventOf = ({
   type,
   payload,

@@ -3,7 +3,7 @@ import type { Metrics } from '../core/metrics.ts'
 import type { Db } from '../db/client.ts'
 import type { Broker } from './broker/index.ts'
 import { createUserFanout } from './fanout/index.ts'
-import { announced, applyHint, hintOf, sentHint } from './hints.ts'
+import { applyHint, hintOf, sentHint, withAnnouncer } from './hints.ts'
 import { Sessions } from './sessions.ts'
 import { timings } from './timings.ts'
 import { UnreadNotifier } from './unread/index.ts'
@@ -42,8 +42,8 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
     publish: (events) => {
       metrics.events.inc(events.length)
       for (const event of events) {
-        const hint = announced(hintOf(event), { userFanout })
-        applyHint(hint, { unread, userFanout, count: (...given) => unread.markDirty(...given) })
+        const hint = withAnnouncer(hintOf(event), { userFanout })
+        applyHint(hint, { unread, userFanout, markDirty: (...given) => unread.markDirty(...given) })
         broker.send(sentHint(hint, { event, broker }))
       }
       // Unlike a node, it compares nothing with the database: what it counted need not be kept.

@@ -43,11 +43,15 @@ export async function populate({ users: addUsers, backend, operator, appId, db }
   await db`
     insert into imported_rows (app_id, record, key, channel_id, line, "row")
     values (${appId}, 'channel', ${channelId}, ${channelId}, 1, '{}')`
-  // A reaction to a deleted message, as a crowd leaves them, before the cleanup comes to it.
+  // A reaction to a deleted message: where many users reacted, the cleanup removes them later.
   await db`
     insert into reactions (app_id, message_id, emoji, user_id)
     values (${appId}, ${late.id}, '👎', 'ben')`
-  await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = 'gone'`
   return { ana, ben, channelId, growingId, deletedId, endingId }
 }
 
@@ -59,7 +63,8 @@ export async function rowsOf({ db }: World, appId: string): Promise<Rows> {
     const columns = await db`
       select attname
       from pg_attribute
-      where attrelid = ${name}::regclass and attname in ('app_id', 'channel_id')`
+      where attrelid = ${name}::regclass
+        and attname in ('app_id', 'channel_id')`
     if (columns.length === 0) continue
     const found = await db.unsafe(
       `select to_jsonb(t) - array['${numbered ?? ''}', 'last_used_at', 'last_active_at'] as row

@@ -63,7 +63,7 @@ test('an export whose session is lost fails, since its file would mix two moment
   const { exported, taken, release } = await heldExport()
   for (const { pid } of await sessions()) await world().db`select pg_terminate_backend(${pid}::int)`
   await expect.poll(sessions).toEqual([])
-  // The command hears of it some turns later. It would fail anyhow if it asked for more before.
+  // The command notices it some turns later. It would fail anyhow if it asked for more before.
   for (const _ of upTo(20)) await sessions()
   release()
   const { code, output } = await exported

@@ -22,29 +22,29 @@ const PAGES_LEFT = 10
 type Loaded = Awaited<ReturnType<typeof load>>
 type Work = (loaded: Loaded, count: number) => unknown
 const works: Record<string, Work> = {
-  'new message': ({ tell, talk, revs }) => {
+  'new message': ({ publish, talk, revs }) => {
     revs.next()
-    tell('message.new', { message: talk.send('new') })
+    publish('message.new', { message: talk.send('new') })
   },
-  'edit in the middle': ({ tell, talk, revs }, count) => {
+  'edit in the middle': ({ publish, talk, revs }, count) => {
     const message = { ...talk.middle(), text: `edited ${count}`, rev: revs.next() }
-    tell('message.updated', { message })
+    publish('message.updated', { message })
   },
-  reaction: ({ tell, talk, revs }, count) => {
+  reaction: ({ publish, talk, revs }, count) => {
     const reactions = [{ type: '👍', count: count + 1, own: false, users: [userOf('ana')] }]
     const reaction = { type: '👍', userId: 'ana' }
     revs.next()
-    tell('reaction.added', {
+    publish('reaction.added', {
       messageId: talk.middle().id,
       reaction,
       user: userOf('ana'),
       reactions,
     })
   },
-  deletion: ({ tell, talk, revs }, count) => {
+  deletion: ({ publish, talk, revs }, count) => {
     const { id, seq } = talk.messages[talk.messages.length - 2 - count] ?? talk.middle()
     revs.next()
-    tell('message.deleted', { messageId: id, seq, deletedAt: talk.middle().createdAt })
+    publish('message.deleted', { messageId: id, seq, deletedAt: talk.middle().createdAt })
   },
   page: ({ room }) => room.messages.loadOlder(),
   'send, shown': ({ room }, count) => room.send({ text: `sent ${count}` }).sent,
@@ -135,9 +135,9 @@ async function load(size: number) {
   const { messages } = talk
   const at = (index: number) => messages[index] ?? impossible()
   const middle = () => at(messages.length - Math.floor(size / 2))
-  const tell = (type: string, payload: object) =>
+  const publish = (type: string, payload: object) =>
     realtime.publish(TOPIC, { type, payload: { channelId: 'c', ...payload } }, rev)
-  return { chat, room, revs, tell, served, talk: { messages, middle, send: talk.send } }
+  return { chat, room, revs, publish, served, talk: { messages, middle, send: talk.send } }
 }
 
 /** The page before a message: at once, whatever the number of messages. */

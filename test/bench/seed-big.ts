@@ -18,11 +18,11 @@ const node = await startNode(databaseUrl)
 const backend = createApi({ url: node.url, apiKey: node.app.apiKey })
 for (const userId of ['ben', 'busy']) await backend.tokens.create({ userId })
 const scale = Number(values.scale)
-const { crowd, graves, counts } = await fillBigApp(databaseUrl, { appId: node.app.id, scale })
+const { large, tombstones, counts } = await fillBigApp(databaseUrl, { appId: node.app.id, scale })
 print('a large app', {
   'API key': node.app.apiKey,
-  'channel of many members': crowd,
-  'channel of tombstones': graves,
+  'channel of many members': large,
+  'channel of tombstones': tombstones,
 })
 print('of the size', counts)
 await node.stop()

@@ -36,7 +36,7 @@ async function showDetails(...pages: Page[]) {
   }
 }
 
-test('an owner renames a channel for everybody, and members have no button for it', async () => {
+test('an owner renames a channel for everyone, and members have no button for it', async () => {
   const [ana, ben] = await openBoth('Draft')
   await showDetails(ana, ben)
   expect(await detailsOf(ben).getByRole('button', { name: 'Edit' }).count()).toBe(0)
@@ -191,7 +191,7 @@ test('on a phone a channel that is joined again opens even if its record is late
   await expectVisible(rowOf(page, 'Welcome'))
   const late = held
   held = undefined
-  for (const tell of late) tell()
+  for (const deliver of late) deliver()
   await expectVisible(composer(page, 'Lobby'))
 })
 

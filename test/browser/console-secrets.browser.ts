@@ -49,7 +49,7 @@ test('a new key of an app is shown until the close button of its dialog is press
   await expectVisible(rowOf(page, 'Billing'))
 })
 
-test('an Enter too many copies a new key instead of closing its dialog', async () => {
+test('pressing Enter once more copies a new key instead of closing its dialog', async () => {
   const page = await createFromConsole('Hasty')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.keyboard.press('Enter')
@@ -58,7 +58,7 @@ test('an Enter too many copies a new key instead of closing its dialog', async (
   expect(await copied).toBe(await secret(page).textContent())
 })
 
-test('an operator is told that a key was not copied, and keeps it', async () => {
+test('the console reports a key that was not copied, and still shows it', async () => {
   const page = await createFromConsole('Uncopied')
   await page.evaluate(() => {
     navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))

@@ -16,7 +16,7 @@ const settingsOf = async ({ id: appId }: { id: string }) =>
   (await operator().apps.get({ appId })).settings
 const openSettings = ({ id }: { id: string }) => openConsole(`#/apps/${id}/settings`)
 
-test('a save sets what was changed, and nothing that somebody else has set meanwhile', async () => {
+test('a save sets what was changed, and nothing that another operator set meanwhile', async () => {
   const app = await createApp('Two operators')
   await operator().apps.update({ appId: app.id, settings: { messageRetentionDays: 30 } })
   const page = await openSettings(app)
@@ -148,7 +148,7 @@ test('the operator sees what a user is notified of', async () => {
   await expectVisible(rowOf(page, /Soup of the day.*Muted/))
 })
 
-test('a number that the browser refuses is shown below the bar, with its name', async () => {
+test('a number that the browser refuses is scrolled into view, with its label', async () => {
   const app = await createApp('Below the bar')
   const page = await openConsole(`#/apps/${app.id}/settings`, {
     viewport: { width: 1280, height: 500 },

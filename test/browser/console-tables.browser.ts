@@ -67,7 +67,7 @@ test('a user who is connected is marked as online', async () => {
   await screenshot(page, 'console-users-online')
 })
 
-test('a channel that nobody has written in has no last message', async () => {
+test('a channel without messages has no last message', async () => {
   const app = await createApp('Quiet')
   const page = await openConsole(`#/apps/${app.id}/channels`)
   const lastOf = (name: string) => rowOf(page, name).locator('[data-title="Last message"]')

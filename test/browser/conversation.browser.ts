@@ -216,6 +216,7 @@ test('a refused message shows its error and can be discarded', async () => {
   const refused = message(ben, 'That is a lot')
   await expectVisible(refused.getByText('Not sent. That is not there any more.'))
   await expectHidden(refused.getByRole('button', { name: 'Retry' }))
+  await expectVisible(refused.getByRole('button', { name: 'Copy' }))
   await expectVisible(ben.getByText('Some of it was refused.'))
   await expectVisible(ben.getByText('The message that began it was deleted.'))
   await screenshot(ben, 'failed')

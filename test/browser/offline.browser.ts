@@ -73,7 +73,7 @@ test('without a network a channel that was never loaded is not shown as empty', 
   await page.context().close()
 })
 
-test('nobody is shown as online or offline while presence is unknown', async () => {
+test('no user is shown as online or offline while presence is unknown', async () => {
   const page = await playground.open('?user=ana')
   const network = await networkOf(page)
   await page.reload()

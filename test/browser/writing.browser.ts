@@ -131,7 +131,7 @@ test('Escape of an input method leaves the editor open', async () => {
 })
 
 test('a key of an input method neither sends nor chooses, and closes no thread', async () => {
-  // Safari ends the composition before the key: only its code tells.
+  // Safari ends the composition before the key: only its code says so.
   const enter = { key: 'Enter', keyCode: 229, bubbles: true }
   const field = composer(page, 'Launch week')
   await field.fill('にほんご')

@@ -55,15 +55,15 @@ describe('direct messages', () => {
   })
 
   test('both users receive a new direct message under the name of the other', async () => {
-    const [ana, ben] = await world().users('told-ana', 'told-ben')
+    const [ana, ben] = await world().users('new-ana', 'new-ben')
     const { id } = await ana.channels.create({ type: 'messaging', memberIds: [ben.id] })
     const added = async (user: { id: string }) =>
       (await userEventsOf(world(), user.id)).map(({ type, payload }) => ({ type, payload }))
     const expected = (name: string, role: string) => [
       { type: 'channel.added', payload: { channel: expect.objectContaining({ id, name, role }) } },
     ]
-    expect(await added(ana)).toEqual(expected('told-ben', 'owner'))
-    expect(await added(ben)).toEqual(expected('told-ana', 'member'))
+    expect(await added(ana)).toEqual(expected('new-ben', 'owner'))
+    expect(await added(ben)).toEqual(expected('new-ana', 'member'))
   })
 
   test('a direct message with a name and an image of its own has these for both', async () => {

@@ -1,13 +1,13 @@
 import { type Break, receivedLast, subscription } from './breaks.ts'
-import { ephemeral } from './heard.ts'
-import type { FoundMessage, Heard, History, Stream } from './history.ts'
+import type { FoundMessage, History, ReceivedEvent, Stream } from './history.ts'
+import { ephemeral } from './received.ts'
 import type { Violation } from './violations.ts'
 
 const WRITTEN = 'Hello world'
 const QUIET_MS = 30_000
 
-/** The stream, its message at a node, and what a watcher heard of it. */
-type Scene = { stream: Stream; message: FoundMessage; heard: Heard[]; history: History }
+/** The stream, its message at a node, and what a watcher received of it. */
+type Scene = { stream: Stream; message: FoundMessage; received: ReceivedEvent[]; history: History }
 
 /**
  * A bot wrote the beginning of a text and died, and its message was interrupted. Then this change
@@ -37,7 +37,7 @@ export const streamed =
       ...{ createdAt: '2026-01-01T00:00:00.004Z', isInterrupted: true, replyCount: 0 },
     }
     const place = { topic: channel.topic, offset: 4, messageId: message.id }
-    const heard: Heard[] = [
+    const received: ReceivedEvent[] = [
       { ...growing(100, { at: undefined, text: '', hasEnded: false }), offset: 4 },
       growing(110, { at: 0, text: 'Hel', hasEnded: false }),
       growing(120, { at: 3, text: 'lo', hasEnded: false }),
@@ -49,17 +49,20 @@ export const streamed =
     history.hooked.push({ ...deliveryOf(4), channelId: channel.id })
     for (const listing of listings) listing.messages.push({ ...message })
     const watching = history.subscriptions.filter(({ topic }) => topic === channel.topic)
-    for (const one of watching) one.heard.push(...structuredClone(heard))
+    for (const one of watching) one.received.push(...structuredClone(received))
     history.pushes.push('id-4:ana:new-message', 'id-4:ben:new-message')
     change({
       stream,
       message: listings[0]?.messages.at(-1) ?? message,
-      heard: watching[0]?.heard.slice(-heard.length) ?? heard,
+      received: watching[0]?.received.slice(-received.length) ?? received,
       history,
     })
   }
 
-const growing = (time: number, growth: Omit<NonNullable<Heard['growth']>, 'time'>): Heard => ({
+const growing = (
+  time: number,
+  growth: Omit<NonNullable<ReceivedEvent['growth']>, 'time'>,
+): ReceivedEvent => ({
   ...ephemeral('message.delta', { messageId: 'id-4' }),
   growth: { ...growth, time },
 })
@@ -70,8 +73,11 @@ const deliveryOf = (rev: number) => ({
   userId: undefined,
   rev,
 })
-const grown = (heard: Heard[], place: number, change: Partial<Heard['growth']>) =>
-  Object.assign(heard[place]?.growth ?? {}, change)
+const grown = (
+  received: ReceivedEvent[],
+  place: number,
+  change: Partial<ReceivedEvent['growth']>,
+) => Object.assign(received[place]?.growth ?? {}, change)
 
 /** The violations of bots, imports, webhooks and Redis that each check must detect. */
 export const backendViolations: Violation[] = [
@@ -103,22 +109,22 @@ export const backendViolations: Violation[] = [
   [
     'a watcher who saw a part twice',
     ['streamsSpliced'],
-    streamed(({ heard }) => grown(heard, 2, { text: 'lolo' })),
+    streamed(({ received }) => grown(received, 2, { text: 'lolo' })),
   ],
   [
     'a watcher who has another text in the end',
     ['streamsSpliced'],
-    streamed(({ heard }) => grown(heard, 3, { text: 'Hello w' })),
+    streamed(({ received }) => grown(received, 3, { text: 'Hello w' })),
   ],
   [
     'a message that was interrupted too soon',
     ['streamsInterruptedInTime'],
-    streamed(({ heard }) => grown(heard, 3, { time: QUIET_MS - 1_000 })),
+    streamed(({ received }) => grown(received, 3, { time: QUIET_MS - 1_000 })),
   ],
   [
     'a message that was interrupted too late',
     ['streamsInterruptedInTime'],
-    streamed(({ heard }) => grown(heard, 3, { time: QUIET_MS + 15_200 })),
+    streamed(({ received }) => grown(received, 3, { time: QUIET_MS + 15_200 })),
   ],
   [
     'a streamed message without its push',

@@ -3,8 +3,8 @@ import type {
   Fault,
   FoundEvent,
   FoundMessage,
-  Heard,
   History,
+  ReceivedEvent,
   SentMessage,
   Subscription,
 } from './history.ts'
@@ -43,6 +43,13 @@ export const call =
       ...{ name: 'kill -9', node: 0, from: 0, to: 1_000, breaksAnswers: true },
       ...fault,
     }))
+  }
+
+/** Adds a time that it took until counts and presence were right. */
+export const converged =
+  (milliseconds: number): Break =>
+  ({ convergenceMs }) => {
+    convergenceMs.push(milliseconds)
   }
 
 /** Changes the subscription at a place. */
@@ -84,11 +91,11 @@ export const acknowledged = (seq: number): Partial<SentMessage> => ({
 /** Removes what the subscription received from this place on. */
 export const receivedUpTo =
   (place: number) =>
-  ({ heard }: Subscription) =>
-    heard.splice(place, 1)
+  ({ received }: Subscription) =>
+    received.splice(place, 1)
 
 /** Adds this as the last event that the subscription received. */
 export const receivedLast =
-  (event: Heard) =>
-  ({ heard }: Subscription) =>
-    heard.push(event)
+  (event: ReceivedEvent) =>
+  ({ received }: Subscription) =>
+    received.push(event)

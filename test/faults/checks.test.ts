@@ -4,7 +4,7 @@ import { backendViolations, streamed } from './backend-violations.ts'
 import { type Break, call, deleted, event, sent } from './breaks.ts'
 import { checks, violationsOf } from './checks/index.ts'
 import { goodHistory } from './example.ts'
-import { addFound, ephemeral, forgetTypists } from './heard.ts'
+import { addFound, ephemeral, forgetTypists } from './received.ts'
 import { violations as conversation } from './violations.ts'
 
 const violations = [...conversation, ...backendViolations]
@@ -35,9 +35,15 @@ test('state fetched after a reconnect counts unless a newer event came before it
     ephemeral('presence.offline', { userId: 'ben' }),
     ephemeral('channel.unread_changed', { channelId: 'talk', count: 2 }),
   ]
-  const record = { userId: 'ana', topic: 'user:app:ana', start: 0, losses: [], heard: [...before] }
+  const record = {
+    userId: 'ana',
+    topic: 'user:app:ana',
+    start: 0,
+    losses: [],
+    received: [...before],
+  }
   forgetTypists(record)
-  record.heard.push(...meanwhile)
+  record.received.push(...meanwhile)
   const newer = [
     ephemeral('presence.online', { userId: 'cem' }),
     ephemeral('channel.unread_changed', { channelId: 'kitchen', count: 1 }),
@@ -48,7 +54,7 @@ test('state fetched after a reconnect counts unless a newer event came before it
     ...newer,
   ])
   const forgotten = ephemeral('typing.stop', { userId: 'ben' })
-  expect(record.heard).toEqual([...before, forgotten, ...meanwhile, ...newer])
+  expect(record.received).toEqual([...before, forgotten, ...meanwhile, ...newer])
 })
 
 const allowed: [string, Break][] = [

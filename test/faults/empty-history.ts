@@ -2,11 +2,11 @@ import type { History } from './history.ts'
 
 /** The history of a run that has not begun. */
 export const emptyHistory = (
-  bounds: Pick<History, 'returnWithinMs' | 'toldWithinMs'>,
+  bounds: Pick<History, 'returnWithinMs' | 'convergeWithinMs'>,
 ): History => ({
   ...bounds,
   closures: 0,
-  told: [],
+  convergenceMs: [],
   calls: [],
   faults: [],
   returns: [],

@@ -1,5 +1,5 @@
-import { ephemeral } from './heard.ts'
-import type { FoundEvent, FoundMessage, Heard, History, SentMessage } from './history.ts'
+import type { FoundEvent, FoundMessage, History, ReceivedEvent, SentMessage } from './history.ts'
+import { ephemeral } from './received.ts'
 
 const CHANNEL = 'talk'
 const TOPIC = 'chat:app:talk'
@@ -39,8 +39,8 @@ export function goodHistory(): History {
     deaths: [],
     closures: 0,
     returnWithinMs: 10_000,
-    told: [800],
-    toldWithinMs: 15_000,
+    convergenceMs: [800],
+    convergeWithinMs: 15_000,
     messages,
     streams: [],
     imports: [],
@@ -49,12 +49,12 @@ export function goodHistory(): History {
     freezes: [{ channelId: CHANNEL, from: 10, to: 20 }],
     refusals: [],
     subscriptions: MEMBERS.flatMap((userId) => [
-      { userId, topic: TOPIC, start: 0, heard: events.map(heardOf), losses: [] },
+      { userId, topic: TOPIC, start: 0, received: events.map(receivedEvent), losses: [] },
       {
         userId,
         topic: `user:app:${userId}`,
         start: 0,
-        heard: [
+        received: [
           ephemeral('channel.unread_changed', { channelId: CHANNEL, count: counts[userId] }),
           ephemeral('channel.total_unread_changed', { count: counts[userId] }),
           ephemeral('presence.online', { userId: 'gus' }),
@@ -147,7 +147,7 @@ const foundOf = ({ clientId, userId, text }: SentMessage, index: number): FoundM
   reactions: [],
 })
 
-const heardOf = ({ offset, messageId }: FoundEvent): Heard => ({
+const receivedEvent = ({ offset, messageId }: FoundEvent): ReceivedEvent => ({
   offset,
   type: 'message.new',
   messageId: messageId ?? undefined,

@@ -39,7 +39,7 @@ export const killNode = ofNode('kill -9', stopping, async (node, { random }) => 
   await node.start()
 })
 
-/** The database has committed, and the node dies before it hears of it. */
+/** The database has committed, and the node dies before it receives the answer. */
 export const killAtCommit = ofNode('kill -9 at COMMIT', stopping, async (node, { random }) => {
   await node.databaseLine.swallowCommit()
   await node.process.end('SIGKILL')

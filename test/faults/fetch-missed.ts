@@ -1,33 +1,33 @@
 import { createApi } from '@parley/client/api'
 import { recordingFetch, untilKnown } from './calls.ts'
-import { addFound, ephemeral } from './heard.ts'
-import type { Heard, Subscription } from './history.ts'
+import type { ReceivedEvent, Subscription } from './history.ts'
 import type { Random } from './random.ts'
+import { addFound, ephemeral } from './received.ts'
 import type { Rig } from './rig.ts'
 
 /**
  * Fetches the unread counts and the presence that a client may have missed while disconnected, as
- * the documentation asks after a reconnect. The fetched state counts as heard. It gives up at
+ * the documentation asks after a reconnect. The fetched state counts as received. It gives up at
  * `signal`, when the client has reconnected once more.
  */
 export async function fetchMissed(
   rig: Rig,
   { record, random, signal }: { record: Subscription; random: Random; signal: AbortSignal },
 ) {
-  const { heard } = record
+  const { received } = record
   const api = createApi({
     url: 'http://any-node',
     token: rig.tokenOf(record.userId),
     fetch: recordingFetch(rig, { random }),
   })
-  const fetchOne = async (name: string, call: () => Promise<Heard[]>) => {
-    let found: Heard[] = []
-    let place = heard.length
+  const fetchOne = async (name: string, call: () => Promise<ReceivedEvent[]>) => {
+    let found: ReceivedEvent[] = []
+    let place = received.length
     const isKnown = await untilKnown(rig, {
       name,
       call: async () => {
         if (signal.aborted) return
-        place = heard.length
+        place = received.length
         found = await call()
       },
     })

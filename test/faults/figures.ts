@@ -27,9 +27,9 @@ export function figuresOf(history: History) {
     returns: returns.length,
     returnsOver2s: returns.filter(({ milliseconds }) => milliseconds > RETURN_MS).length,
     longestReturnMs: Math.round(Math.max(0, ...returns.map(({ milliseconds }) => milliseconds))),
-    longestToldMs: Math.round(Math.max(0, ...history.told)),
+    longestConvergenceMs: Math.round(Math.max(0, ...history.convergenceMs)),
     delivered: subscriptions.reduce(
-      (sum, { heard }) => sum + heard.filter(({ offset }) => offset !== undefined).length,
+      (sum, { received }) => sum + received.filter(({ offset }) => offset !== undefined).length,
       0,
     ),
     pushes: pushes.length,

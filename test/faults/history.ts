@@ -25,9 +25,9 @@ export type History = {
    * nodes knew who is online; and after the last call, until all users had received their counts
    * and who is online.
    */
-  told: number[]
+  convergenceMs: number[]
   /** The most milliseconds that each of these may take. */
-  toldWithinMs: number
+  convergeWithinMs: number
   messages: SentMessage[]
   /** Messages that grew while a bot wrote them. */
   streams: Stream[]
@@ -145,12 +145,12 @@ export type Subscription = {
   topic: string
   /** The offset at which it began. */
   start: number
-  heard: Heard[]
+  received: ReceivedEvent[]
   /** Why it lost its place or ended: nothing may do that. */
   losses: string[]
 }
 
-export type Heard = {
+export type ReceivedEvent = {
   /** Undefined for ephemeral events. */
   offset: number | undefined
   type: string

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { violationsOf } from './checks/index.ts'
-import { presenceTold, unreadTold } from './checks/told.ts'
+import { presenceReceived, unreadReceived } from './checks/user-state.ts'
 import { figuresOf } from './figures.ts'
 import { find } from './find.ts'
 import { openRig, type Rig, type RigOptions } from './rig.ts'
@@ -64,17 +64,17 @@ export async function play(
   }
 }
 
-/** Checks until nothing is violated, or the time for late news is over. */
+/** Checks until nothing is violated, or the time for late events is over. */
 async function settle(rig: Rig, seconds: number) {
   const end = rig.now() + 1_000 * seconds
   const began = rig.now()
-  let isTold = false
+  let hasConverged = false
   for (;;) {
     rig.history.found = await find(rig)
     rig.history.pushes = rig.provider.triggered().map(({ transactionId }) => transactionId)
-    if (!isTold && isAllTold(rig)) {
-      isTold = true
-      rig.history.told.push(rig.now() - began)
+    if (!hasConverged && isConverged(rig)) {
+      hasConverged = true
+      rig.history.convergenceMs.push(rig.now() - began)
     }
     const violations = violationsOf(rig.history)
     if (Object.keys(violations).length === 0 || rig.now() > end) return
@@ -82,8 +82,8 @@ async function settle(rig: Rig, seconds: number) {
   }
 }
 
-const isAllTold = ({ history }: Rig) =>
-  [...unreadTold(history), ...presenceTold(history)].length === 0
+const isConverged = ({ history }: Rig) =>
+  [...unreadReceived(history), ...presenceReceived(history)].length === 0
 
 const shortened = (violations: Record<string, string[]>) =>
   Object.fromEntries(

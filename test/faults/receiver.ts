@@ -21,7 +21,7 @@ export async function serveHooks({ hooked }: Pick<History, 'hooked'>) {
     url,
     accept,
     answerWith: (answer: Answer = accept) => server.answerWith(answer),
-    /** Its connections break, and there is nobody to connect to until it is back. */
+    /** Its connections break, and nothing listens until it is back. */
     kill: () => server.stop(),
     revive: async () => {
       server = await serveReceiver({ port: Number(new URL(url).port) })

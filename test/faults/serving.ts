@@ -10,7 +10,7 @@ const BUSY = 5
 /**
  * How soon counts and presence are right without a reconnect, as promised: most of it is pauses.
  */
-const TOLD_MS = 15_000
+const CONVERGE_MS = 15_000
 /** How much longer the statements of a busy machine may take, which are five at most. */
 const SLOW_MS = 10_000
 /** The pause between two calls, which grows: calls that hang are no load for a busy machine. */
@@ -54,5 +54,5 @@ const isSuccess = (status = 0) => status >= 200 && status < 300
 /** How soon things must be right again, in milliseconds. */
 export const bounds = (isMachineIdle: boolean) => ({
   returnWithinMs: isMachineIdle ? RETURN_MS : BUSY * RETURN_MS,
-  toldWithinMs: isMachineIdle ? TOLD_MS : TOLD_MS + SLOW_MS,
+  convergeWithinMs: isMachineIdle ? CONVERGE_MS : CONVERGE_MS + SLOW_MS,
 })

@@ -3,8 +3,8 @@ import type { TransportName } from '@parley/server/realtime/sockets/transport'
 import type { Centrifuge } from 'centrifuge'
 import { clientOf } from './client.ts'
 import { fetchMissed } from './fetch-missed.ts'
-import { forgetTypists } from './heard.ts'
-import type { Heard, Subscription } from './history.ts'
+import type { ReceivedEvent, Subscription } from './history.ts'
+import { forgetTypists } from './received.ts'
 import type { Rig } from './rig.ts'
 
 const READY_MS = 60_000
@@ -53,7 +53,7 @@ type SubscribeOptions = {
 }
 
 function subscribe(rig: Rig, { client, userId, topic, signal }: SubscribeOptions) {
-  const record: Subscription = { userId, topic, start: -1, heard: [], losses: [] }
+  const record: Subscription = { userId, topic, start: -1, received: [], losses: [] }
   rig.history.subscriptions.push(record)
   const random = rig.random.fork()
   let life = new AbortController()
@@ -75,14 +75,14 @@ function subscribe(rig: Rig, { client, userId, topic, signal }: SubscribeOptions
   })
   subscription.on('publication', ({ offset, data }) => {
     const event = data as Envelope // from our own server, in JSON
-    record.heard.push({ ...heardOf(offset, event), ...growthOf(event, rig.now()) })
+    record.received.push({ ...receivedEvent(offset, event), ...growthOf(event, rig.now()) })
   })
   subscription.subscribe()
   return record
 }
 
 /** The parts of an event that the checks compare. */
-function heardOf(offset: number | undefined, { type, payload }: Envelope): Heard {
+function receivedEvent(offset: number | undefined, { type, payload }: Envelope): ReceivedEvent {
   return {
     offset,
     type,
@@ -94,7 +94,7 @@ function heardOf(offset: number | undefined, { type, payload }: Envelope): Heard
 }
 
 /** The text that came for a growing message. */
-function growthOf({ type, payload }: Envelope, time: number): Pick<Heard, 'growth'> {
+function growthOf({ type, payload }: Envelope, time: number): Pick<ReceivedEvent, 'growth'> {
   if (type === 'message.delta')
     return { growth: { at: payload.at, text: payload.text, hasEnded: false, time } }
   const message = 'message' in payload ? payload.message : undefined

@@ -25,7 +25,7 @@ test('the runs of the fault rig add up, by scenario and in all', () => {
       faults: 1,
       faultsByName: { 'worker kill -9 at a push': 1 },
       longestCallMs: 4_460,
-      violations: { nobodyDied: ['node 1 ended', 'node 2 ended'] },
+      violations: { noneDied: ['node 1 ended', 'node 2 ended'] },
     }),
   ]
   const [, , ...rows] = tableOf(lines).split('\n')

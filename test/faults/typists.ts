@@ -23,7 +23,7 @@ export const startTypists = (rig: Rig, signal: AbortSignal) =>
 
 /**
  * Types until all who are subscribed see it, at whichever node they are, and keeps how long that
- * took, and how long until nobody was seen to type any more.
+ * took, and how long until no one was seen to type any more.
  */
 export async function measureTyping(rig: Rig) {
   const { history, now } = rig
@@ -34,10 +34,10 @@ export async function measureTyping(rig: Rig) {
   const others = history.subscriptions.filter(
     ({ topic, userId }) => topic === channel.topic && userId !== typist,
   )
-  const places = others.map(({ heard }) => heard.length)
+  const places = others.map(({ received }) => received.length)
   const haveSeen = () =>
-    others.every(({ heard }, index) =>
-      heard
+    others.every(({ received }, index) =>
+      received
         .slice(places[index])
         .some(({ type, userId }) => type === 'typing.start' && userId === typist),
     )
@@ -46,10 +46,10 @@ export async function measureTyping(rig: Rig) {
     await type(channel.id)
     await delay(EVERY_MS)
   }
-  history.told.push(now() - began)
+  history.convergenceMs.push(now() - began)
   const endedTyping = now()
   while (typingEnded(history).length > 0 && now() - endedTyping < GIVEN_UP_MS) await delay(EVERY_MS)
-  history.told.push(now() - endedTyping)
+  history.convergenceMs.push(now() - endedTyping)
 }
 
 function typistOf(rig: Rig, { userId, random }: { userId: string; random: Random }) {

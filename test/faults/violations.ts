@@ -3,6 +3,7 @@ import {
   type Break,
   call,
   channel,
+  converged,
   deleted,
   event,
   found,
@@ -13,8 +14,8 @@ import {
   subscription,
 } from './breaks.ts'
 import type { checks } from './checks/index.ts'
-import { ephemeral } from './heard.ts'
 import { CLOSED_IN_TRANSACTIONS, type FoundMessage } from './history.ts'
+import { ephemeral } from './received.ts'
 
 export type Violation = [string, (keyof typeof checks)[], Break]
 
@@ -43,9 +44,9 @@ export const violations: Violation[] = [
     found(1, { createdAt: '2025-12-31T00:00:00.000Z' }),
   ],
   [
-    'a message that nobody sent',
+    'a message that no one sent',
     ['acknowledgedOnce', 'countsOfReplies', 'nothingForeign', 'sendersInOrder'],
-    found(1, { clientId: 'nobody' }),
+    found(1, { clientId: 'unsent' }),
   ],
   ['a message of another user', ['nothingForeign'], found(1, { userId: 'ben' })],
   [
@@ -59,7 +60,7 @@ export const violations: Violation[] = [
   ['a rev without an event', ['revsWithoutGaps'], channel({ rev: 4 })],
   [
     'two events of one rev',
-    ['eachHeardAsStored', 'hookedAsStored', 'revsWithoutGaps'],
+    ['hookedAsStored', 'receivedAsStored', 'revsWithoutGaps'],
     ({ found: { events } }) => Object.assign(events[1] ?? {}, { offset: 1 }),
   ],
   [
@@ -80,7 +81,7 @@ export const violations: Violation[] = [
   ['a deletion that was lost', ['changesAsAcknowledged'], sent(2, { isDeleted: true })],
   ['a text that outlived its deletion', ['changesAsAcknowledged'], deleted('edited')],
   ['a pin that was lost', ['changesAsAcknowledged'], sent(2, { isPinned: true })],
-  ['a pin that nobody made', ['changesAsAcknowledged'], found(2, { isPinned: true })],
+  ['a pin that no one made', ['changesAsAcknowledged'], found(2, { isPinned: true })],
   ['a reaction that was lost', ['reactionsAsAcknowledged'], found(1, { reactions: [] })],
   [
     'a reaction that is there twice',
@@ -110,18 +111,18 @@ export const violations: Violation[] = [
   [
     'an offset that was received twice',
     ['offsetsWithoutGaps'],
-    subscription(0, ({ heard }) => heard.push(...heard.slice(-1))),
+    subscription(0, ({ received }) => received.push(...received.slice(-1))),
   ],
   [
     'offsets in another order',
     ['offsetsWithoutGaps'],
-    subscription(0, ({ heard }) => heard.reverse()),
+    subscription(0, ({ received }) => received.reverse()),
   ],
   ['a last event that was not received', ['offsetsWithoutGaps'], subscription(0, receivedUpTo(2))],
   [
     'an event of another message than stored',
-    ['eachHeardAsStored'],
-    subscription(0, ({ heard: [first] }) => Object.assign(first ?? {}, { messageId: 'id-9' })),
+    ['receivedAsStored'],
+    subscription(0, ({ received: [first] }) => Object.assign(first ?? {}, { messageId: 'id-9' })),
   ],
   [
     'a subscription that lost its place',
@@ -130,39 +131,39 @@ export const violations: Violation[] = [
   ],
   [
     'a listed count of unread messages that is wrong',
-    ['unreadTold'],
+    ['unreadReceived'],
     ({ found: { unread } }) => Object.assign(unread[0]?.counts ?? {}, { talk: 5 }),
   ],
   [
     'a listed total of unread messages that is wrong',
-    ['unreadTold'],
+    ['unreadReceived'],
     ({ found: { unread } }) => Object.assign(unread[0] ?? {}, { total: 5 }),
   ],
   [
     'a total that was received last and is wrong',
-    ['unreadTold'],
+    ['unreadReceived'],
     subscription(1, receivedLast(ephemeral('channel.total_unread_changed', { count: 5 }))),
   ],
   [
     "a channel's count that was received last and is wrong",
-    ['unreadTold'],
+    ['unreadReceived'],
     subscription(
       1,
       receivedLast(ephemeral('channel.unread_changed', { channelId: 'talk', count: 5 })),
     ),
   ],
-  ['a count that was never sent', ['unreadTold'], subscription(1, receivedUpTo(1))],
+  ['a count that was never sent', ['unreadReceived'], subscription(1, receivedUpTo(1))],
   [
     'a user who is listed online for ever',
-    ['presenceTold'],
+    ['presenceReceived'],
     ({ found: { presence } }) => Object.assign(presence[1] ?? {}, { isOnline: true }),
   ],
   [
     'a user who was announced offline and is not',
-    ['presenceTold'],
+    ['presenceReceived'],
     subscription(1, receivedLast(ephemeral('presence.offline', { userId: 'gus' }))),
   ],
-  ['a user who was never announced online', ['presenceTold'], subscription(1, receivedUpTo(2))],
+  ['a user who was never announced online', ['presenceReceived'], subscription(1, receivedUpTo(2))],
   ['a silent message that is not silent', ['changesAsAcknowledged'], sent(2, { isSilent: true })],
   ['a push for a message without pushes', ['pushedAsSent'], sent(0, { isPushed: false })],
   [
@@ -235,11 +236,11 @@ export const violations: Violation[] = [
     ['backInTime'],
     ({ returns }) => returns.push({ node: 1, milliseconds: 10_100 }),
   ],
-  ['counts or presence that were right too late', ['toldInTime'], ({ told }) => told.push(15_100)],
+  ['counts or presence that were right too late', ['convergedInTime'], converged(15_100)],
   [
     'a run whose closures of connections closed none',
     ['connectionsClosed'],
     call({}, [{ name: CLOSED_IN_TRANSACTIONS, breaksAnswers: false }]),
   ],
-  ['a program that ended by itself', ['nobodyDied'], ({ deaths }) => deaths.push('node 1 ended')],
+  ['a program that ended by itself', ['noneDied'], ({ deaths }) => deaths.push('node 1 ended')],
 ]

@@ -58,7 +58,7 @@ test('where a hook is set, users cannot stream messages, and the backend can', a
   expect((await backend.messages.list({ channelId })).messages).toHaveLength(1)
 })
 
-test('a message is stored as its hook has changed it, for everybody', async () => {
+test('a message is stored and shown to everyone as its hook has changed it', async () => {
   const { send, ben, channelId, asked } = await newScene()
   const attachments = [{ type: 'image', url: 'https://example.com/b.png' }]
   current().receiver.answerWith(

@@ -5,7 +5,7 @@ import { UnfetchableError } from '@parley/server/core/guarded-request'
 import { createMetrics } from '@parley/server/core/metrics'
 import { expect, test } from 'vitest'
 
-test('a question to a hook that has failed leaves its place to others', async () => {
+test('a failed request to a hook frees its slot for others', async () => {
   let asked = 0
   const ask = createAskBeforeSend({
     request: async () => {

@@ -15,7 +15,7 @@ const signedWith = (asked: Parameters<typeof verifyBeforeSend>[0][], secret: str
     }),
   )
 
-test('for a day after a rotation a question has both signatures, then the new one', async () => {
+test('hook requests have both signatures for a day after a rotation, then one', async () => {
   const { appId, backend, secret, send, asked } = await newScene()
   const { receiver, world } = current()
   receiver.answerWith(allow)

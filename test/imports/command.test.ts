@@ -66,7 +66,10 @@ test('an import that is killed goes on where it was when its file is sent again'
       and application_name = 'parley-import'`
   await expect.poll(sessions).toHaveLength(0)
   // As if a minute had passed.
-  await db`update imports set leased_until = now() - interval '1 second' where app_id = ${appId}`
+  await db`
+    update imports
+    set leased_until = now() - interval '1 second'
+    where app_id = ${appId}`
 
   const file = join(folder, 'parley.jsonl')
   writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''))
@@ -180,7 +183,11 @@ test('an import that fails ends although its pipe stays open', async () => {
   })
   const { id: appId } = await operator.apps.create({ name: 'Disabled' })
   const records = parley('import', '-', '--app', appId)
-  const isDue = () => db`select from users where app_id = ${appId} and id = 'first'`
+  const isDue = () => db`
+    select
+    from users
+    where app_id = ${appId}
+      and id = 'first'`
   await write(records.child, [user('first')])
   await until(async () => (await isDue()).length > 0)
   await operator.apps.update({ appId, enabled: false })

@@ -34,7 +34,7 @@ test('records that were deleted at Stream are reported, and not imported', async
   })
 })
 
-test('messages that Stream hid from some members are counted, and shown to nobody', async () => {
+test('messages that Stream hid from some members are counted, and shown to no one', async () => {
   const { records, problems } = await recordsOf(streamExport, [
     entity('message', { ...soup, restricted_visibility: ['ben'] }),
     entity('message', { ...soup, id: 'm2', shadowed: true }),

@@ -70,7 +70,7 @@ test('lines that have arrived are imported after a second without another', asyn
   expect(await first).toEqual({ done: false, value: [{ line: 1, text: '{}' }] })
 })
 
-test('the time for storing a batch does not count as time without a line', async () => {
+test('the time limit for the next line does not run while a batch is stored', async () => {
   stopClock()
   const { batches, send } = openBody()
   const first = batches.next()

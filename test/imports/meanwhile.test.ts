@@ -30,7 +30,14 @@ test('a channel that a file has twice is refused once, for its first line', asyn
     await ended
   }
   const running = post({ url, apiKey }, ReadableStream.from(file()) as never)
-  await expect.poll(() => db`select from channels where app_id = ${appId}`).toHaveLength(1)
+  await expect
+    .poll(
+      () => db`
+        select
+        from channels
+        where app_id = ${appId}`,
+    )
+    .toHaveLength(1)
   const ana = world().api({ apiKey, userId: 'ana' })
   await ana.channels.create({ type: 'messaging', memberIds: ['max'] })
   end()
@@ -68,7 +75,7 @@ test('an import leaves a direct message that its two users began meanwhile, and 
   expect(shown).toEqual([{ id }])
 })
 
-test('a lease from before the clock was set back keeps no import out', async () => {
+test('a lease taken before the clock was set back blocks no import', async () => {
   const { db, url, operator } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Set back' })
   const until = (interval: string) => db`
@@ -82,7 +89,7 @@ test('a lease from before the clock was set back keeps no import out', async () 
   expect((await run()).imported.users).toBe(1)
 })
 
-test('an import keeps others of its app out for as long as it takes', async () => {
+test('an import blocks other imports of its app for as long as it takes', async () => {
   const { db, url, operator } = world()
   const { id: appId, apiKey } = await operator.apps.create({ name: 'Moving slowly' })
   const batch = upTo(limits.imports.batch.lines).map(() => `${JSON.stringify(user('ana'))}\n`)

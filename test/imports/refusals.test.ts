@@ -88,7 +88,7 @@ test('lines that cannot be imported are reported with reasons, and stop no other
   await expectExactCounters({ db: world().db, appId })
 })
 
-test('nobody sees what an unfinished import has brought until the next finishes it', async () => {
+test('no user sees what an unfinished import has brought until the next finishes it', async () => {
   const records = [
     user('ana'),
     channel('cut', { type: 'public' }),
@@ -129,7 +129,12 @@ test('an import left unfinished for a week is deleted, and can be made again', a
     return (await db`select id from channels where id = ${id}`).length
   }
   expect([await leftFor(6.9), await leftFor(7.1)]).toEqual([1, 0])
-  expect([...(await db`select key from imported_rows where channel_id = ${id}`)]).toEqual([])
+  expect([
+    ...(await db`
+      select key
+      from imported_rows
+      where channel_id = ${id}`),
+  ]).toEqual([])
   const again = await post(world(), whole)
   expect(again.body).toMatchObject({ isFinished: true, imported: { channels: 1, messages: 1 } })
 })
@@ -236,5 +241,10 @@ test('a user deleted during an import leaves nothing but tombstones', async () =
   await expectExactCounters(world())
   // The user is erased again in the channels that came later.
   await erased(world())
-  expect(await world().db`select from former_members where user_id = 'gone'`).toEqual([])
+  expect(
+    await world().db`
+      select
+      from former_members
+      where user_id = 'gone'`,
+  ).toEqual([])
 })

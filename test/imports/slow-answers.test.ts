@@ -73,12 +73,12 @@ test('a client resolves to the report of an import that began to answer before i
       begun = resolve
     })
     const { url } = world()
-    const heard: typeof fetch = async (...request) => {
+    const observed: typeof fetch = async (...request) => {
       const response = await fetch(...request)
       begun()
       return response
     }
-    const running = createChatServer({ url, apiKey, fetch: heard }).imports.run(records)
+    const running = createChatServer({ url, apiKey, fetch: observed }).imports.run(records)
     await begins
     return { running }
   })

@@ -14,7 +14,7 @@ test('a server restarts its database three times, and says last why it gives up'
   const settings = { ...production, EMBEDDED_DATABASE: 'yes', PUBLIC_URL: 'https://chat.example' }
   const server = start({ ...settings, DATA_DIR: dataDir }, dataDir)
   const address = await server.address()
-  // A move to another database needs this URL: nobody could guess the folder of the socket.
+  // A move to another database needs this URL: no one could guess the folder of the socket.
   const started = await until(() => logLines(server).find(({ msg }) => msg === 'started'))
   expect(started.database).toMatch(/^postgres:\/\/parley@\S+\/parley$/)
   for (const restarts of [1, 2, 3]) {

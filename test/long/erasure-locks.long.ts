@@ -16,7 +16,7 @@ async function populate() {
   const { db, appId } = world()
   const [host] = await world().users('host', 'gone')
   const { id } = await host.channels.create({ type: 'group', name: 'Busy', memberIds: ['gone'] })
-  const text = 'What somebody says in a channel that is busy. '.repeat(6)
+  const text = 'What a user says in a channel that is busy. '.repeat(6)
   await db`
     insert into messages (id, app_id, channel_id, user_id, seq, rev, text, mentions, attachments)
     select gen_random_uuid(), ${appId}, ${id},

@@ -74,7 +74,10 @@ test('a role that owns nothing runs everything once parley grant has run', async
     await world.stop()
 
     const sql = connectOnce(url.href)
-    const owned = await sql`select from pg_class where relowner = ${role}::regrole`
+    const owned = await sql`
+      select
+      from pg_class
+      where relowner = ${role}::regrole`
     expect(owned).toEqual([])
     await expect(sql`create table public.mine (id int)`).rejects.toThrow('permission denied')
     await expect(sql`drop table messages`).rejects.toThrow('must be owner')

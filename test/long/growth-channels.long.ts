@@ -1,7 +1,7 @@
 import { createReadMarkThinning } from '@parley/server/jobs/retention'
 import { beforeAll, expect, test } from 'vitest'
 import { quietTimings } from '../support/quiet.ts'
-import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, type PlanKind, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld, type World } from '../support/world.ts'
 
 const LONG = 20_000
@@ -105,7 +105,7 @@ test.for(['without statistics', 'with statistics'])(
   async (statistics) => {
     const isAnalysed = statistics === 'with statistics'
     if (isAnalysed) await world().db`vacuum analyze`
-    else await planAnew(world())
+    else await discardPlans(world())
     for (const plan of plans) {
       for (const [name, operation] of Object.entries(short)) {
         const few = await rowsReadBy(world(), plan, operation)
@@ -141,7 +141,7 @@ test('a cleanup step reads only its share of the read marks, and the next contin
     ) m, generate_series(1, ${marks}::int) n
     on conflict do nothing`
   await db`vacuum analyze read_marks`
-  await planAnew(world())
+  await discardPlans(world())
   let steps = 0
   let ends = 1
   const context = {

@@ -3,7 +3,7 @@ import { selectConnected } from '@parley/server/features/connected'
 import { expect, onTestFinished, test } from 'vitest'
 import { createGroup, payloads, useListeners } from '../realtime/listeners.ts'
 import { quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const LARGE = 5_000
@@ -25,7 +25,7 @@ const insertChannels = (anaId: string, benId: string) =>
     const { appId } = world()
     await db`
       insert into users (app_id, id)
-      select ${appId}, 'crowd' || n
+      select ${appId}, 'fan' || n
       from generate_series(1, ${LARGE}) n`
     await db`
       with made as (
@@ -44,14 +44,16 @@ const insertChannels = (anaId: string, benId: string) =>
         union all
         select id
         from users
-        where app_id = ${appId} and made.member_count > 1 and (id = ${benId} or id like 'crowd%')
+        where app_id = ${appId}
+          and made.member_count > 1
+          and (id = ${benId} or id like 'fan%')
       ) member`
   })
 
-/** The actions of a user that co-members are told of: a new name, and leaving and returning. */
-async function acquaint(told: User, user: User) {
-  await createGroup(told, user)
-  const listener = await listenAs(told, userTopic(told))
+/** The actions of a user that co-members receive: a new name, and leaving and returning. */
+async function acquaint(notified: User, user: User) {
+  await createGroup(notified, user)
+  const listener = await listenAs(notified, userTopic(notified))
   const client = connect(user)
   await client.ready()
   const presence = (type: 'presence.online' | 'presence.offline') =>
@@ -78,7 +80,7 @@ test('notifying the co-members of a user reads no rows of large or other channel
   const changes = await acquaint(ana, ben)
   for (const statistics of ['none', 'analysed']) {
     if (statistics === 'analysed') await world().db`analyze`
-    else await planAnew(world())
+    else await discardPlans(world())
     for (const plan of ['generic', 'custom'] as const) {
       for (const [name, change] of Object.entries(changes)) {
         const rows = await rowsReadBy(world(), plan, change)
@@ -110,7 +112,7 @@ test('a message or deletion in a large group reads only connected members', asyn
   })
   const listener = await listenAs(ben, userTopic(ben))
   let sent = 0
-  const tell = async () => {
+  const notify = async () => {
     await ana.messages.send({ channelId, text: 'hello' })
     sent += 1
     await listener.until(() =>
@@ -131,7 +133,7 @@ test('a message or deletion in a large group reads only connected members', asyn
     from nodes n, generate_series(1, ${4 * LARGE}::int) number`
   await world().db`analyze`
   for (const plan of ['generic', 'custom'] as const) {
-    const rows = await rowsReadBy(world(), plan, tell)
+    const rows = await rowsReadBy(world(), plan, notify)
     expect.soft(rows, plan).toBeLessThanOrEqual(100)
     const connected = () => world().pool.use((db) => selectConnected(db, channelId))
     expect((await connected()).map(({ userId }) => userId)).toEqual([ben.id])

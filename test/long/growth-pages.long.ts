@@ -2,7 +2,7 @@ import { connectOnce } from '@parley/server/db/client'
 import { expect, test } from 'vitest'
 import { insertUsers, insertWorkspace } from '../support/inserted.ts'
 import { NEVER, quietTimings } from '../support/quiet.ts'
-import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, pagesReadBy, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -32,7 +32,7 @@ test('a total of unread messages reads few pages for each channel', async () => 
   const size = 1_000
   await insertChannels(size)
   await world().db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   expect(await eve.reads.unreadCount()).toEqual({ count: size, version: expect.any(Number) })
   const pages = await pagesReadBy(world(), () => eve.reads.unreadCount())
   // Counts the pages of the channel, of own messages and of counts of deleted ones.
@@ -80,7 +80,7 @@ test('a page of workspaces, or of the members of one, reads no others', async ()
   const size = 1_000
   await insertWorkspaces(size)
   await world().db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   const list = () => gil.workspaces.list({ limit: 10 })
   const { workspaces: page } = await list()
   expect(page.map(({ memberCount }) => memberCount)).toEqual([size + 1, ...Array(9).fill(1)])

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { quietTimings } from '../support/quiet.ts'
-import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, type PlanKind, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld, type World } from '../support/world.ts'
 
 const world = useWorld({
@@ -47,10 +47,10 @@ beforeAll(async () => {
     from generate_series(1, ${MANY}) n`
 })
 
-describe.each(['with statistics of before', 'with statistics'])('%s', (statistics) => {
+describe.each(['with outdated statistics', 'with statistics'])('%s', (statistics) => {
   beforeAll(async () => {
     if (statistics === 'with statistics') await world().db`vacuum analyze`
-    else await planAnew(world())
+    else await discardPlans(world())
   })
 
   test.each(['ωquux', 'ωq', 'ж'])(

@@ -71,7 +71,10 @@ test('an import that is given up while it runs stores and shows nothing more', a
     'it was given up',
   )
   expect(await db`select from app_imports`).toEqual([])
-  const noted = await db`select actor from audit where operation = 'apps.discard'`
+  const noted = await db`
+    select actor
+    from audit
+    where operation = 'apps.discard'`
   expect([...noted]).toContainEqual({ actor: 'operator' })
   expect(await db`select from members where app_id = ${appId}`).toEqual([])
   await purged()
@@ -81,10 +84,15 @@ test('an import that is given up while it runs stores and shows nothing more', a
 const purged = () =>
   vi.waitFor(async () => {
     await target.cleanup.run()
-    expect(await target.db`select from apps where id = ${world().appId}`).toEqual([])
+    expect(
+      await target.db`
+        select
+        from apps
+        where id = ${world().appId}`,
+    ).toEqual([])
   }, patient)
 
-/** Deletes the app that was moved. Resolves to what the provider was told since then. */
+/** Deletes the app that was moved. Resolves to the calls of the provider since then. */
 async function removedSince(callsBefore: number) {
   await target.operator.apps.delete({ appId: world().appId })
   await purged()
@@ -123,8 +131,15 @@ test('files that do not end where they should are refused', async () => {
 
 test('rows of another app, and rows that refer to another app, are refused', async () => {
   const { db, appId } = target
-  const [message] = await db`select id from messages where app_id = ${appId} and seq = 1`
-  const [invite] = await db`select id from workspace_invites where app_id = ${appId}`
+  const [message] = await db`
+    select id
+    from messages
+    where app_id = ${appId}
+      and seq = 1`
+  const [invite] = await db`
+    select id
+    from workspace_invites
+    where app_id = ${appId}`
   const messageId = message?.id
   const before = await tally()
   const callsBefore = provider.calls.length
@@ -133,7 +148,10 @@ test('rows of another app, and rows that refer to another app, are refused', asy
   await expectForeign('users', '"id": "ana"', { app_id: appId, id: 'mallory' })
   await expectForeign('workspace_invite_uses', 'invite_id', { invite_id: invite?.id })
   // An invite that ends meanwhile stays, for its uses.
-  await db`update workspace_invites set expires_at = '2020-01-01' where app_id = ${world().appId}`
+  await db`
+    update workspace_invites
+    set expires_at = '2020-01-01'
+    where app_id = ${world().appId}`
   await target.cleanup.run()
   await expectForeign('messages', '"A reply"', { parent_id: messageId })
   await expectForeign('messages', '"A reply"', { quoted_id: messageId })

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 import { createValidatedApi } from '../support/validated.ts'
 import { useWorld } from '../support/world.ts'
 
-/** Hostile requests and frames, at a node in a process of its own that tells how it fares. */
+/** Hostile requests and frames, at a node in a process of its own that reports how it fares. */
 const world = useWorld()
 let node: ChildProcess
 let url = ''
@@ -34,14 +34,14 @@ async function stateOf() {
 }
 
 /**
- * A user of another app, who sends a message soon after the one before was heard. Returns a
- * function that ends this, and resolves to the texts that were sent and those that were heard.
+ * A user of another app, who sends a message soon after the one before was received. Returns a
+ * function that ends this, and resolves to the texts that were sent and those that were received.
  */
 async function beginTalk() {
   const eve = await world().user('eve', {}, await world().stranger())
   const { id: channelId } = await eve.channels.create({ type: 'group', name: 'Talk' })
   const raw = await RawSocket.connect({ url }, eve)
-  const [sent, heard]: [string[], string[]] = [[], []]
+  const [sent, received]: [string[], string[]] = [[], []]
   let onHeard = () => {}
   raw.socket.on('message', (data) => {
     for (const line of String(data).split('\n')) {
@@ -49,7 +49,7 @@ async function beginTalk() {
       if (Object.keys(message).length === 0) raw.send({})
       const text = message.push?.pub?.data?.payload?.message?.text
       if (text === undefined) continue
-      heard.push(text)
+      received.push(text)
       onHeard()
     }
   })
@@ -80,7 +80,7 @@ async function beginTalk() {
     isOver = true
     await talking
     raw.socket.terminate()
-    return { sent, heard }
+    return { sent, received }
   }
 }
 
@@ -139,12 +139,12 @@ test(`${TOTAL} hostile requests and frames harm neither the server nor another a
     await attack(round)
     states.push(await stateOf())
   }
-  const { sent, heard } = await endTalk()
+  const { sent, received } = await endTalk()
   await until(async () => (await stateOf()).openSockets === 0)
   console.log('requests and frames:', done, 'messages of another app meanwhile:', sent.length)
   expect(done).toBeGreaterThanOrEqual(TOTAL)
   expect(sent.length).toBeGreaterThanOrEqual(ROUNDS)
-  expect(heard).toEqual(sent)
+  expect(received).toEqual(sent)
   console.table(states)
   expect(Math.max(...states.map(({ longestMs }) => longestMs))).toBeLessThan(LONGEST_STALL_MS)
   // The heap is compared after the first rounds, when one-time caches and code are there.

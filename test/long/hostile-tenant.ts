@@ -66,7 +66,7 @@ async function flood() {
 }
 
 /** As many sockets of one user as may be open, each asking who else is there. */
-async function crowdOfSockets() {
+async function presenceQueries() {
   const { wsToken } = nextUser()
   const opened = await Promise.all(
     Array.from({ length: limits.realtime.socketsPerUser }, () => RawSocket.open({ url })),
@@ -113,7 +113,7 @@ const ways: Record<string, () => Promise<void>> = {
   keys: () => ask('/tokens', { headers: { 'x-api-key': newKey() }, body: { userId: 'x' } }),
   tokens: () => ask('/api/channels', { headers: { authorization: `Bearer ${newKey()}` } }),
   floods: flood,
-  crowdsOfSockets: crowdOfSockets,
+  presenceQueries,
 }
 
 let isAttacking = false

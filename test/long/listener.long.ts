@@ -42,14 +42,14 @@ test('the listener of a node tries to connect every second during an outage', as
     timings: { brokerBeatMs: 600_000, brokerSilenceMs: 600_000 },
   })
   /** When it began to listen, each time. */
-  const heard: number[] = []
-  await broker.start({ onNote: () => {}, onMissedNotes: () => heard.push(ticks) })
+  const missedAt: number[] = []
+  await broker.start({ onNote: () => {}, onMissedNotes: () => missedAt.push(ticks) })
   onTestFinished(async () => {
     await broker.stop()
     for (const socket of sockets) socket.destroy()
     door.close()
   })
-  expect(heard.length).toBe(1)
+  expect(missedAt.length).toBe(1)
 
   const clock = setInterval(() => (ticks += 1), TICK_MS)
   onTestFinished(() => clearInterval(clock))
@@ -59,7 +59,7 @@ test('the listener of a node tries to connect every second during an outage', as
   const pauses = refused.slice(1).map((tick, index) => tick - (refused[index] ?? 0))
   expect(Math.max(...pauses)).toBeLessThanOrEqual(2)
   isAway = false
-  await until(() => heard.length === 2)
+  await until(() => missedAt.length === 2)
 })
 
 /** The address of a server, which may be a socket in a directory. */

@@ -122,7 +122,7 @@ test('the commands of the guide for migrations import an export as Sendbird has 
     commandsFor('sendbird-export'),
     Object.fromEntries(files),
   )
-  // A slow machine is told how far it is.
+  // A slow machine logs how far it is.
   const refusals = stderr.replace(/^\d+ lines, \d+ a second, 0 refused\n/gm, '')
   expect({ code, stderr: refusals }).toEqual({ code: 0, stderr: '1 × message: it was removed\n' })
   expect(report()).toMatchObject({

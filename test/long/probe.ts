@@ -25,7 +25,7 @@ raw.socket.on('message', (data) => {
     askedAt.delete(id)
     if (line === '{}') raw.send({})
   }
-  // Messages that were heard are not needed again.
+  // Messages that were received are not needed again.
   raw.messages.length = 0
   raw.frames.length = 0
 })

@@ -11,7 +11,7 @@ const ON_TIME = { lateMs: 50, byTimeMs: 100, answerMs: 100 }
 type Work = () => Promise<unknown>
 
 /**
- * Expects that nobody waits during some work. Late work is measured again, three times in all:
+ * Expects that no caller waits during some work. Late work is measured again, three times in all:
  * others use the machine, too.
  */
 export const shortDelays = (delayDuring: (work: Work) => Promise<Delays & Probed>) =>

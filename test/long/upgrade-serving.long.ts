@@ -21,7 +21,7 @@ const children = useChildren()
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** More than are counted at each look: the migration stores how many they are. */
-const CROWD = 250
+const FANS = 250
 type Sql = ReturnType<typeof connectOnce>
 type Node = ReturnType<typeof children.start>
 
@@ -40,15 +40,15 @@ function programsOf({ version }: Release, given: Record<string, string>) {
 }
 
 /** A message with the reactions of many, as they are stored. */
-async function addCrowd(sql: Sql, { appId, messageId }: { appId: string; messageId: string }) {
+async function addReactions(sql: Sql, { appId, messageId }: { appId: string; messageId: string }) {
   await sql`
     insert into users (app_id, id)
-    select ${appId}, 'crowd-' || n
-    from generate_series(1, ${CROWD}) n`
+    select ${appId}, 'fan-' || n
+    from generate_series(1, ${FANS}) n`
   await sql`
     insert into reactions (app_id, message_id, emoji, user_id)
-    select ${appId}, ${messageId}, '👍', 'crowd-' || n
-    from generate_series(1, ${CROWD}) n`
+    select ${appId}, ${messageId}, '👍', 'fan-' || n
+    from generate_series(1, ${FANS}) n`
 }
 
 /** Runs `parley migrate`, which waits for a transaction while the work is done. */
@@ -78,8 +78,8 @@ const isWaiting = async (sql: Sql) => {
   return waiting.length > 0
 }
 
-/** Expects that a socket heard every event stored since its first one, in order and once. */
-async function expectAllHeard(listener: TopicListener, last: number) {
+/** Expects that a socket received every event stored since its first one, in order and once. */
+async function expectAllReceived(listener: TopicListener, last: number) {
   const received = await listener.until((events) => events.some(({ offset }) => offset === last))
   const offsets = received.flatMap(({ offset }) => offset ?? [])
   expect(offsets).toEqual(offsets.map((_, index) => last - offsets.length + 1 + index))
@@ -118,10 +118,10 @@ test.each(served.map((release) => [release.version, release] as const))(
       .on(oldUrl)
       .channels.create({ type: 'group', name: 'Kitchen', memberIds: ids })
     const root = await ana.on(oldUrl).messages.send({ channelId, text: 'Soup?' })
-    await addCrowd(sql, { appId, messageId: root.id })
+    await addReactions(sql, { appId, messageId: root.id })
 
     const topic = topics.channel(appId, channelId)
-    /** A socket of somebody who only reads, on a server. */
+    /** A socket of a user who only reads, on a server. */
     const listenOn = async (url: string) => {
       const client = centrifugeOf({ url }, cleo)
       onTestFinished(() => client.disconnect())
@@ -129,8 +129,8 @@ test.each(served.map((release) => [release.version, release] as const))(
     }
     const way = await openProxy(oldUrl)
     onTestFinished(() => way.close())
-    const [heardByOld, heardThrough] = await Promise.all([oldUrl, way.url].map(listenOn))
-    if (!heardByOld || !heardThrough) throw new Error('unreachable')
+    const [fromOld, throughProxy] = await Promise.all([oldUrl, way.url].map(listenOn))
+    if (!fromOld || !throughProxy) throw new Error('unreachable')
     const users = [ana, ben, ...more.slice(0, 1)]
     const traffic = startTraffic({ urls, users, channelId, reactedTo: root.id })
     await traffic.rounds(2)
@@ -147,7 +147,7 @@ test.each(served.map((release) => [release.version, release] as const))(
     const fresh = startNew()
     const newUrl = await fresh.url()
     const before = traffic.sent.size
-    const heardByNew = await listenOn(newUrl)
+    const fromNew = await listenOn(newUrl)
     urls.push(newUrl)
     await traffic.rounds(8)
     // Either one does the jobs of both: it erases users, and sends webhooks.
@@ -182,7 +182,7 @@ test.each(served.map((release) => [release.version, release] as const))(
       const { channels } = await cleo.on(url).channels.list({})
       expect(channels).toMatchObject([{ id: channelId, unreadCount: unread }])
       const { reactions } = await cleo.on(url).messages.get({ channelId, messageId: root.id })
-      const own = { type: '👍', count: CROWD + traffic.reacting.size, own: false }
+      const own = { type: '👍', count: FANS + traffic.reacting.size, own: false }
       expect(reactions).toEqual([expect.objectContaining(own)])
     }
     const db = openConnection({
@@ -197,8 +197,8 @@ test.each(served.map((release) => [release.version, release] as const))(
       from channels c
       where c.id = ${channelId}`
     const rev = channel?.rev ?? 0
-    expect(await expectAllHeard(heardByOld, rev)).toBe(traffic.sent.size)
-    expect(await expectAllHeard(heardByNew, rev)).toBeGreaterThan(0)
+    expect(await expectAllReceived(fromOld, rev)).toBe(traffic.sent.size)
+    expect(await expectAllReceived(fromNew, rev)).toBeGreaterThan(0)
     expect(before).toBeLessThan(traffic.sent.size)
 
     // A client of the old server goes on with the new one, where it left off.
@@ -206,7 +206,7 @@ test.each(served.map((release) => [release.version, release] as const))(
     old.kill('SIGTERM')
     expect(await old.code).toBe(0)
     const last = await ben.on(newUrl).messages.send({ channelId, text: 'The last one' })
-    expect(await expectAllHeard(heardThrough, rev + 1)).toBe(traffic.sent.size + 1)
+    expect(await expectAllReceived(throughProxy, rev + 1)).toBe(traffic.sent.size + 1)
     // Of a message that is deleted before it was delivered, only the deletion is.
     const kept = stored.flatMap(({ id, text }) => (text === null ? [] : id))
     const messages = () => receiver.received.filter(({ type }) => type === 'message.new')

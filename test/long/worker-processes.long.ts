@@ -146,7 +146,7 @@ test('a worker process that is killed is replaced, and nothing acknowledged is l
   const text = await vi.waitFor(async () => {
     const text = await server.metrics()
     expect(sample(text, 'parley_database_pool_size')).toBe(20)
-    // A new process hears itself with its first beat.
+    // A new process receives its own first beat.
     expect(sample(text, 'parley_listener_up')).toBe(1)
     return text
   }, patient)
@@ -184,7 +184,7 @@ test('two worker processes remain if one ends in a start or a rolling restart', 
   const server = await startServer({
     variables: { PORT: String(port) },
     meanwhile: async (server) => {
-      // The server has heard that the first one listens: otherwise its end would end the start.
+      // The server knows that the first one listens: otherwise its end would end the start.
       await until(() => childrenOf(server).length === 2)
       kill(childrenOf(server)[0])
     },

@@ -89,7 +89,10 @@ describe('leaving a channel', () => {
     await ben.members.leave({ channelId })
     expect(await rolesIn(cem, channelId)).toEqual(['cem owner'])
     expect(await cem.members.leave({ channelId })).toEqual({ success: true })
-    const [row] = await world().db`select member_count from channels where id = ${channelId}`
+    const [row] = await world().db`
+      select member_count
+      from channels
+      where id = ${channelId}`
     expect(row).toEqual({ memberCount: 0 })
   })
 

@@ -122,7 +122,7 @@ describe('adding members', () => {
     })
   })
 
-  test('the error lists unknown users, and then nobody is added', async () => {
+  test('the error lists unknown users, and then no one is added', async () => {
     const { channelId, ana } = await staffed('group')
     const call = () => ana.members.add({ channelId, userIds: ['dora', 'ghost', 'phantom'] })
     expect(await refusal(call())).toEqual(invalid)
@@ -178,7 +178,7 @@ test('the members of a channel of another app, and malformed user ids, are not f
 
 test('the events for new members of a large channel have at most 4 MB a call', async () => {
   const { db, appId } = world()
-  const ids = await insertUsers(world(), 'told-', limits.membersPerCall)
+  const ids = await insertUsers(world(), 'added-', limits.membersPerCall)
   const large = {
     type: 'group' as const,
     name: '😀'.repeat(limits.nameLength),
@@ -193,12 +193,12 @@ test('the events for new members of a large channel have at most 4 MB a call', a
   expect(await refusal(add(Number(most) + 1))).toEqual(invalid)
   expect(await rolesIn(ana, channelId)).toEqual(['ana owner'])
   expect((await add(Number(most))).memberCount).toBe(Number(most) + 1)
-  const [told] = await db`
+  const [stored] = await db`
     select sum(octet_length(envelope))::int as bytes
     from events
-    where topic like ${`user:${appId}:told-%`}`
-  expect(told?.bytes).toBeLessThan(limits.newMembersBytes)
-  expect(told?.bytes).toBeGreaterThan(0.9 * limits.newMembersBytes)
+    where topic like ${`user:${appId}:added-%`}`
+  expect(stored?.bytes).toBeLessThan(limits.newMembersBytes)
+  expect(stored?.bytes).toBeGreaterThan(0.9 * limits.newMembersBytes)
   expect(await refusal(ana.channels.create({ ...large, memberIds: ids }))).toEqual(invalid)
   expect((await ana.channels.create({ ...large, memberIds: ['ben'] })).memberCount).toBe(2)
 })

@@ -1,7 +1,7 @@
 import { nextOwner } from '@parley/server/features/members/change'
 import { expect, test } from 'vitest'
 import { NEVER, quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -24,7 +24,7 @@ test('the successor of a last owner is found without reading all members', async
     select ${appId}, ${channelId}, 'u' || n, 'member', 0, now() + n * interval '1 second'
     from generate_series(1, ${MANY}::int) n`
   await db`vacuum analyze members`
-  await planAnew(world())
+  await discardPlans(world())
   const next = () => pool.use((tx) => nextOwner(tx, tx`${channelId}::uuid`))
   const reads = async (name: string) => {
     for (const plan of ['generic', 'custom'] as const)

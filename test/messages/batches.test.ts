@@ -64,7 +64,11 @@ test('a refused message does not fail the others of its batch', async () => {
   stopClock()
   await Promise.all([ana, ben, cem, gone].map((user) => user.channels.list()))
   const { db, appId } = world()
-  await db`update users set deleted_at = now() where app_id = ${appId} and id = 'gone'`
+  await db`
+    update users
+    set deleted_at = now()
+    where app_id = ${appId}
+      and id = 'gone'`
   const send = (user: User, text: string, more: { parentId?: string } = {}) =>
     user.messages.send({ channelId, text, ...more })
   const parentId = '019c9b1f-02d4-7d3a-9a53-6f1c2e4b8d90'

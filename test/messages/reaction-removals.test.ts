@@ -11,22 +11,22 @@ import { talkIn } from './fixture.ts'
 const world = useWorld()
 const talk = talkIn(world)
 
-const CROWD = 3_000
+const FANS = 3_000
 
-/** A message of ana's to which ben and a crowd reacted, and one more to which ben did. */
-async function admired() {
+/** A message of ana's to which ben and many others reacted, and one more to which ben did. */
+async function createReactions() {
   const { ana, ben, channelId, say } = await talk()
   const { id: messageId } = await say('hi')
   const { id: otherId } = await say('ho')
-  const fans = await insertUsers(world(), `fan-of-${channelId}-`, CROWD)
-  const admire = (id: string) => world().db`
+  const fans = await insertUsers(world(), `fan-of-${channelId}-`, FANS)
+  const react = (id: string) => world().db`
     insert into reactions (app_id, message_id, emoji, user_id)
     select ${world().appId}, ${id}, '👍', fan
     from unnest(${[...fans, 'ben']}::text[]) fan
     on conflict do nothing`
-  await admire(messageId)
+  await react(messageId)
   await ben.reactions.add({ channelId, messageId: otherId, emoji: '👍' })
-  return { ana, ben, admire, ref: { channelId, messageId }, fan: fans[0] ?? '', otherId }
+  return { ana, ben, react, ref: { channelId, messageId }, fan: fans[0] ?? '', otherId }
 }
 
 const leftOf = (messageId: string) => world().db`
@@ -73,12 +73,12 @@ async function watchDeletions() {
 }
 
 test('many reactions are deleted later than their message, and not shown meanwhile', async () => {
-  const { ana, ben, ref, otherId } = await admired()
+  const { ana, ben, ref, otherId } = await createReactions()
   const { channelId, messageId } = ref
   const deletions = await watchDeletions()
   await ana.messages.delete(ref)
   expect(await deletions()).toEqual([0])
-  expect(await leftOf(messageId)).toHaveLength(CROWD + 1)
+  expect(await leftOf(messageId)).toHaveLength(FANS + 1)
   // Readers of events look at none of the messages that wait for this.
   const waiting = await world().db<{ topic: string }[]>`
     select topic
@@ -103,7 +103,7 @@ test('many reactions are deleted later than their message, and not shown meanwhi
 })
 
 test('no event shows reactions that a deleted message still has', async () => {
-  const { ana, ref, fan } = await admired()
+  const { ana, ref, fan } = await createReactions()
   await ana.messages.delete(ref)
   const before = await channelEventsOf(world(), ref.channelId)
   await world().backend.users.delete({ userId: fan })
@@ -112,7 +112,7 @@ test('no event shows reactions that a deleted message still has', async () => {
 })
 
 test('an erasure that waits for a deletion sends no event about its reactions', async () => {
-  const { ana, ref, fan } = await admired()
+  const { ana, ref, fan } = await createReactions()
   await whileLocked(world(), ref.channelId, async (waiting) => {
     const deleted = ana.messages.delete(ref)
     await waiting(1)
@@ -126,8 +126,8 @@ test('an erasure that waits for a deletion sends no event about its reactions', 
 })
 
 test('a message that is deleted while a cleanup runs loses its reactions as well', async () => {
-  const { ana, admire, ref, otherId } = await admired()
-  await admire(otherId)
+  const { ana, react, ref, otherId } = await createReactions()
+  await react(otherId)
   await withoutCleanup(world(), () => ana.messages.delete(ref))
   await whileLocked(world(), ref.channelId, async (waiting) => {
     const deleted = ana.messages.delete({ ...ref, messageId: otherId })
@@ -141,7 +141,7 @@ test('a message that is deleted while a cleanup runs loses its reactions as well
 })
 
 test('the reactions to a message of a deleted channel are deleted in steps', async () => {
-  const { ana, ref } = await admired()
+  const { ana, ref } = await createReactions()
   const deletions = await watchDeletions()
   await ana.channels.delete(ref)
   await noneLeftOf(ref.messageId)

@@ -73,7 +73,10 @@ test('a message is never older than the one before it, though the clock is set b
   const { ana, ids } = await newChannels(1)
   const [channelId = ''] = ids
   const future = new Date(Date.now() + 3_600_000).toISOString()
-  await world().db`update channels set last_activity_at = ${future} where id = ${channelId}`
+  await world().db`
+    update channels
+    set last_activity_at = ${future}
+    where id = ${channelId}`
   const first = await ana.messages.send({ channelId, text: 'first' })
   const second = await ana.messages.send({ channelId, text: 'second' })
   expect(first.createdAt).toBe(future)
@@ -82,8 +85,8 @@ test('a message is never older than the one before it, though the clock is set b
 
 test('the messages of a batch are numbered by author in each channel apart', () => {
   const { nextOfAuthor } = createBatchCounters()
-  const next = (channelId: string, userId: string, authorSeq: number) =>
-    nextOfAuthor({ authorSeq } as SendFacts, { channelId, userId } as Message)
+  const next = (channelId: string, userId: string, lastAuthorSeq: number) =>
+    nextOfAuthor({ lastAuthorSeq } as SendFacts, { channelId, userId } as Message)
   expect([next('one', 'ana', 5), next('two', 'ana', 0), next('one', 'ben', 2)]).toEqual([6, 1, 3])
   expect([next('one', 'ana', 5), next('two', 'ana', 0), next('one', 'ben', 2)]).toEqual([7, 2, 4])
 })

@@ -44,7 +44,7 @@ async function quotedOften(times: number) {
     select value as epoch
     from service
     where key = 'epoch'`
-  const heard = (offset: number) => {
+  const listenFrom = (offset: number) => {
     const client = centrifugeOf(world(), ben)
     onTestFinished(() => client.disconnect())
     return listen(client, topic, { since: { offset, epoch: service?.epoch ?? '' } })
@@ -53,15 +53,15 @@ async function quotedOften(times: number) {
   const quoting = { channelId, text: 'psst', quotedMessageId: secret.id }
   const quote = await ben.messages.send(quoting)
   await copyLastMessage(world(), quote, times - 1)
-  return { ana, ben, channelId, say, secret, quote, quoting, topic, heard }
+  return { ana, ben, channelId, say, secret, quote, quoting, topic, listenFrom }
 }
 
 test('deleting a message with 2,000 quotes rewrites few events, and none shows it', async () => {
-  const { ana, ben, channelId, secret, heard } = await quotedOften(2_000)
+  const { ana, ben, channelId, secret, listenFrom } = await quotedOften(2_000)
   await ana.messages.delete({ channelId, messageId: secret.id })
   expect(await storedWith(SECRET)).toBeGreaterThanOrEqual(2_000)
   const last = await ben.messages.send({ channelId, text: 'later' })
-  const listener = await heard(last.rev - 200)
+  const listener = await listenFrom(last.rev - 200)
   await listener.untilType('message.deleted')
   const received = JSON.stringify(listener.received)
   expect(received.match(/"attachmentCount":0/g)?.length).toBeGreaterThan(100)
@@ -72,14 +72,14 @@ test('deleting a message with 2,000 quotes rewrites few events, and none shows i
 
   await allRemoved()
   expect(await storedWith(SECRET)).toBe(0)
-  const again = await heard(last.rev - 200)
+  const again = await listenFrom(last.rev - 200)
   await again.untilType('message.deleted')
   expect(again.received).toEqual(listener.received)
 })
 
 test('a deleted message with 100 edits and quotes has lost its text for all readers', async () => {
   const often = await quotedOften(101)
-  const { ana, ben, channelId, secret, quoting, topic, heard } = often
+  const { ana, ben, channelId, secret, quoting, topic, listenFrom } = often
   const ref = { channelId, messageId: secret.id }
   for (let edits = 0; edits < 101; edits++)
     await ana.messages.edit({ ...ref, text: `${SECRET} ${edits}` })
@@ -90,7 +90,7 @@ test('a deleted message with 100 edits and quotes has lost its text for all read
   await ana.messages.delete(ref)
   expect(await removals()).toContainEqual({ topic })
   const shown = async () => {
-    const listener = await heard(secret.rev - 1)
+    const listener = await listenFrom(secret.rev - 1)
     await listener.untilType('message.deleted')
     const { publications } = await listener.subscription.history({ limit: 500 })
     const read = JSON.stringify([listener.received, publications])
@@ -113,10 +113,10 @@ test('a deleted message with 100 edits and quotes has lost its text for all read
 })
 
 test('a killed removal of a text goes on where it was, and the text is not shown', async () => {
-  const { ana, channelId, secret, topic, heard } = await quotedOften(600)
+  const { ana, channelId, secret, topic, listenFrom } = await quotedOften(600)
   const ref = { channelId, messageId: secret.id }
   const killed = cleanupElsewhere(world(), { mayFail: true })
-  // It waits for an event of a later step, which somebody else is reading.
+  // It waits for an event of a later step, which another transaction is reading.
   const lastQuote = (sql: Tx) => sql`
     select
     from events
@@ -141,7 +141,7 @@ test('a killed removal of a text goes on where it was, and the text is not shown
   expect(left).toBeGreaterThan(0)
   expect(left).toBeLessThan(600)
   const shown = async () => {
-    const listener = await heard(secret.rev - 1)
+    const listener = await listenFrom(secret.rev - 1)
     await listener.untilType('message.deleted')
     expect(JSON.stringify(listener.received)).not.toContain(SECRET)
     return listener.received
@@ -233,7 +233,10 @@ test.each([
       await purge(context)
       expect(await storedWith(SECRET)).toBe(0)
     })
-    const messages = await world().db`select from messages where channel_id = ${channelId}`
+    const messages = await world().db`
+      select
+      from messages
+      where channel_id = ${channelId}`
     expect(messages).toHaveLength(0)
   },
 )

@@ -54,8 +54,8 @@ test('entries are found by their kind, and by any text in them', async () => {
 test('what enters and leaves the outbox is recorded', async () => {
   const { recordOutbox } = await import('@parley/client/internal/playground/wire-outbox')
   const { linesOf, recorder } = await createLog()
-  const of = (clientId: string, more: object) =>
-    ({ clientId, ...more }) as OutboxOperation // as far as it is used
+  // As far as it is used.
+  const of = (clientId: string, more: object) => ({ clientId, ...more }) as OutboxOperation
   const kept = [of('a', { text: 'kept' })]
   const deleted: string[] = []
   const storage = { load: async () => kept, put: async () => {} } as Partial<OutboxStorage>

@@ -20,7 +20,7 @@ test('a user who could not be announced again is announced later, unless they le
   const leave = await connect(leaves)
   changes.splice(0)
   isOut = true
-  for (const user of [stays, leaves]) tracker.announcedOffline(user)
+  for (const user of [stays, leaves]) tracker.handleOfflineElsewhere(user)
   await until(() => problems.length === 2)
   tracker.announceMissed()
   await until(() => problems.length === 4)
@@ -33,7 +33,7 @@ test('a user who could not be announced again is announced later, unless they le
   expect(changes).toEqual(['leaves offline', 'stays online'])
   // Once is enough. Announcements follow each other.
   tracker.announceMissed()
-  tracker.announcedOffline(other)
+  tracker.handleOfflineElsewhere(other)
   await until(() => changes.includes('other online'))
   expect(changes).toHaveLength(3)
 })

@@ -133,7 +133,7 @@ describe.each(brokerKinds)('the broker over %s:', (kind) => {
 
   check('a node learns of notes that another one dropped since too many waited', async () => {
     const [sender, receiver] = [await openBroker(), await openBroker()]
-    // It counts the notes of a node from the first that it has heard.
+    // It counts the notes of a node from the first that it has received.
     sender.send(hint(1))
     await until(() => receiver.offsets.length === 1)
     const before = receiver.missed.length

@@ -70,7 +70,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const listeners = await Promise.all(
       listening.map((user, index) => listenAs(user, userTopic(user), node(index + 1))),
     )
-    const told = (count: number) =>
+    const received = (count: number) =>
       Promise.all(
         listeners.map((listener, index) =>
           listener.until(
@@ -82,12 +82,12 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
       )
     // Users who are seen for the first time have all their counts loaded, once.
     await anas.messages.send({ channelId: all, text: 'hello' })
-    await told(1)
+    await received(1)
     for (const own of statements) own.length = 0
 
     for (const count of [2, 3, 4]) {
       await bens.messages.send({ channelId: few, text: `${count}` })
-      await told(count)
+      await received(count)
     }
     await anas.messages.send({ channelId: all, text: 'the last' })
     for (const listener of listeners)
@@ -137,20 +137,20 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     /** Acts on the first node; returns the statements of all until every listener knows. */
     const statementsUntil = async (
       type: Envelope['type'],
-      { tells, happen }: { tells: (payload: object) => boolean; happen: () => Promise<unknown> },
+      { fits, happen }: { fits: (payload: object) => boolean; happen: () => Promise<unknown> },
     ) => {
-      const isTold = (listener: TopicListener) =>
-        listener.received.some(({ envelope }) => envelope.type === type && tells(envelope.payload))
+      const hasReceived = (listener: TopicListener) =>
+        listener.received.some(({ envelope }) => envelope.type === type && fits(envelope.payload))
       for (const own of statements) own.length = 0
       await happen()
-      await Promise.all(listeners.map((listener) => listener.until(() => isTold(listener))))
+      await Promise.all(listeners.map((listener) => listener.until(() => hasReceived(listener))))
       const [own = [], ...others] = statements.map((all) => [...all])
       expect(others).toEqual(others.map(() => []))
       return own.filter((statement) => /from recipients|recipients\.user_ids/.test(statement))
         .length
     }
     const online = await statementsUntil('presence.online', {
-      tells: (payload) => 'userId' in payload && payload.userId === here.id,
+      fits: (payload) => 'userId' in payload && payload.userId === here.id,
       happen: () => connect(here, node(0)).ready(),
     })
     const elsewhere = await listenAs(here, userTopic(here), node(OTHERS))
@@ -162,18 +162,18 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     await elsewhere.until(() => counts(elsewhere, 'channel.total_unread_changed').at(-1) === 1)
     const backend = node(0).api({ apiKey })
     const renamed = await statementsUntil('user.updated', {
-      tells: () => true,
+      fits: () => true,
       happen: () => backend.users.put({ userId: here.id, name: 'The mover' }),
     })
     const edited = await statementsUntil('channel.updated', {
-      tells: () => true,
+      fits: () => true,
       happen: () => mover.channels.update({ channelId, name: 'Moved' }),
     })
     expect([online, renamed, edited]).toEqual([1, 1, 1])
-    // Users are told of themselves, too.
+    // Users receive their own changes, too.
     expect(namesOf(elsewhere, here.id)).toEqual(['The mover'])
   })
-  check('what a worker publishes is looked up by the worker, once, for all nodes', async () => {
+  check('a worker looks up the recipients of its events once, for all nodes', async () => {
     const { appId, databaseUrl, db, pool } = world()
     const robot = await world().user('robot')
     const served = await world().users(...upTo(OTHERS).map((n) => `served${n}`))
@@ -218,15 +218,15 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
       from events
       where topic = ${topics.channel(world().appId, channelId)}
         and type = 'channel.updated'`
-    const told: NodeNote[] = []
-    const broker = { send: (note: NodeNote) => void told.push(note), hasPeers: () => true }
+    const sent: NodeNote[] = []
+    const broker = { send: (note: NodeNote) => void sent.push(note), hasPeers: () => true }
     const report = (error: unknown) => expect.unreachable(String(error))
     const given = { nodeId: 'worker', report, metrics: createMetrics() }
     const publishing = { ...given, db: pool, broker: broker as Broker } // all that it uses
     const worker = createWorkerPublisher(publishing)
     worker.publisher.publish([{ ...event, payload: {} } as never]) // the payload is not read
     await worker.stop()
-    expect(told).toHaveLength(2)
+    expect(sent).toHaveLength(2)
   })
   check('a reconciliation counts no channel without members on its node', async () => {
     const [ana, cem] = await world().users('ana-beside', 'cem-idle')
@@ -237,7 +237,7 @@ describe.each(['PostgreSQL', 'Redis'] as const)('on nodes connected by %s', (kin
     const idle = await createWorld({ ...reconciled, ...shared, databaseUrl, onStatement })
     nodes.push(idle)
     const channelId = await createGroup(ana)
-    // cem has no channel, and was never told a count.
+    // cem has no channel, and was never sent a count.
     await listenAs(cem, userTopic(cem), idle)
     const looked = () => own.filter((statement) => /from events\s+where created_at/.test(statement))
     await ana.messages.send({ channelId, text: 'hello' })

@@ -34,8 +34,13 @@ test('the users of a large dead node are offline, a thousand by each transaction
   expect([first.offline.length, first.isMore]).toEqual([1_000, true])
   expect(await dead.rows()).toHaveLength(1_500)
   await here.tracker.removeDeadNodes()
-  const told = [...first.offline.map(({ userId }) => `${userId} offline`), ...here.changes]
-  expect(told.sort()).toEqual(userIds.map((userId) => `${userId} offline`).sort())
+  const announced = [...first.offline.map(({ userId }) => `${userId} offline`), ...here.changes]
+  expect(announced.sort()).toEqual(userIds.map((userId) => `${userId} offline`).sort())
   expect(await dead.rows()).toEqual([])
-  expect(await world().db`select from nodes where id = ${dead.nodeId}`).toHaveLength(0)
+  expect(
+    await world().db`
+      select
+      from nodes
+      where id = ${dead.nodeId}`,
+  ).toHaveLength(0)
 })

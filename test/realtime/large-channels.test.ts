@@ -104,8 +104,8 @@ test.for(types)(
   },
 )
 
-/** The names of others that a user was told. */
-const namesToldTo = ({ received }: TopicListener) =>
+/** The names of others that a user received. */
+const namesReceivedBy = ({ received }: TopicListener) =>
   received.flatMap(({ envelope: { type, payload } }) =>
     type === 'user.updated' ? [payload.user.name] : [],
   )
@@ -117,9 +117,9 @@ test('changes of a user read their co-members once a second, and none is lost', 
   const names = Array.from({ length: 20 }, (_, index) => `Ana ${index}`)
   const [readsBefore, startedAt] = [coMemberReads, performance.now()]
   for (const name of names) await world().user(ana.id, { name })
-  await bens.until(() => namesToldTo(bens).includes('Ana 19'))
+  await bens.until(() => namesReceivedBy(bens).includes('Ana 19'))
   const seconds = (performance.now() - startedAt) / 1_000
-  expect(namesToldTo(bens)).toEqual(names)
+  expect(namesReceivedBy(bens)).toEqual(names)
   expect(coMemberReads - readsBefore).toBeLessThanOrEqual(3 + seconds)
 })
 
@@ -131,11 +131,11 @@ test('users who share only a deleted channel are sent no changes of each other',
     await ana.channels.delete({ channelId })
     await bens.untilType('channel.deleted')
     await world().user(ana.id, { name: 'Anabel' })
-    await anas.until(() => namesToldTo(anas).includes('Anabel'))
+    await anas.until(() => namesReceivedBy(anas).includes('Anabel'))
     await world().user(ben.id, { name: 'Benjamin' })
-    await bens.until(() => namesToldTo(bens).includes('Benjamin'))
+    await bens.until(() => namesReceivedBy(bens).includes('Benjamin'))
   })
-  expect(namesToldTo(bens)).toEqual(['Benjamin'])
+  expect(namesReceivedBy(bens)).toEqual(['Benjamin'])
 })
 
 test('a user who joins between two changes in a second is sent the second one', async () => {
@@ -144,12 +144,12 @@ test('a user who joins between two changes in a second is sent the second one', 
   await createGroup(ana, ben)
   const [bens, eves] = [await listenAs(ben, userTopic(ben)), await listenAs(eve, userTopic(eve))]
   await world().user(ana.id, { name: 'Anabel' })
-  await bens.until(() => namesToldTo(bens).includes('Anabel'))
+  await bens.until(() => namesReceivedBy(bens).includes('Anabel'))
   await createGroup(ana, eve)
   await world().user(ana.id, { name: 'Anna' })
-  await eves.until(() => namesToldTo(eves).includes('Anna'))
-  await bens.until(() => namesToldTo(bens).includes('Anna'))
-  expect([namesToldTo(bens), namesToldTo(eves)]).toEqual([['Anabel', 'Anna'], ['Anna']])
+  await eves.until(() => namesReceivedBy(eves).includes('Anna'))
+  await bens.until(() => namesReceivedBy(bens).includes('Anna'))
+  expect([namesReceivedBy(bens), namesReceivedBy(eves)]).toEqual([['Anabel', 'Anna'], ['Anna']])
 })
 
 test.each(types)(

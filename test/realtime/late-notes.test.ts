@@ -3,7 +3,7 @@ import { openProxy } from '../support/proxy.ts'
 import { RawSocket, useSockets } from '../support/socket.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 
-// Comparisons with the database do not come: a node knows only what it is told.
+// Comparisons with the database do not come: a node knows only what notes say.
 const timings = { reconcileMs: 1_000_000, pingMs: 1_000_000, brokerSilenceMs: 1_000_000 }
 const world = useWorld({ timings })
 const terminatedLater = useSockets()

@@ -5,7 +5,7 @@ import { RawSocket } from '../support/socket.ts'
 import { useWorld } from '../support/world.ts'
 import { counts, createGroup, useListeners } from './listeners.ts'
 
-/** A reconciliation finds changes of other nodes of which this node was not told. */
+/** A reconciliation finds changes of other nodes whose notes did not arrive. */
 
 const world = useWorld({ timings: { reconcileMs: 300 } })
 const { listenAs, userTopic, newUsers } = useListeners(world)

@@ -10,7 +10,7 @@ import { createGroup, useListeners } from './listeners.ts'
 const world = useWorld()
 const { listenAs, userTopic, newUsers } = useListeners(world)
 
-/** The channels of which the user was told that they were deleted. */
+/** The channels whose deletion the user was notified of. */
 const deletedFor = ({ received }: TopicListener) =>
   new Set(
     received.flatMap(({ envelope: { type, payload } }) =>
@@ -28,10 +28,10 @@ test('users whose node missed notes learn which of their channels were deleted',
   const [ana, ben] = await newUsers()
   const [other] = await newUsers()
   const channels = [await createGroup(ana, ben), await createGroup(ana, ben)] as const
-  const crowded = await createGroup(ana, ben)
+  const large = await createGroup(ana, ben)
   // As long as it wants events, its deleted channels stay, with their former members.
   await world().backend.webhooks.create({ url: 'https://x.test', events: ['channel.deleted'] })
-  await addFormerMembers(crowded, limits.largeChannelMembers + 1)
+  await addFormerMembers(large, limits.largeChannelMembers + 1)
   const proxy = await openProxy(world().databaseUrl)
   const node = await createWorld({
     databaseUrl: world().databaseUrl,
@@ -48,14 +48,14 @@ test('users whose node missed notes learn which of their channels were deleted',
   proxy.silence()
   proxy.redirect('postgres://127.0.0.1:1')
   // The cleanup soon turns members of a deleted channel into former ones.
-  for (const channelId of [channels[0], crowded]) await ana.channels.delete({ channelId })
-  await until(async () => (await membersOf([channels[0], crowded])).length === 0)
+  for (const channelId of [channels[0], large]) await ana.channels.delete({ channelId })
+  await until(async () => (await membersOf([channels[0], large])).length === 0)
   await withoutCleanup(world(), async () => {
     await ana.channels.delete({ channelId: channels[1] })
     proxy.redirect(world().databaseUrl)
     await bens.until(() => deletedFor(bens).size === 3)
   })
-  expect(deletedFor(bens)).toEqual(new Set([...channels, crowded]))
+  expect(deletedFor(bens)).toEqual(new Set([...channels, large]))
   // What is sent next shows that nothing came before it.
   await createGroup(ana, other)
   await others.untilType('channel.added')

@@ -33,7 +33,7 @@ test('a node that missed notes sends its users the changes that they missed', as
     await node.stop()
     proxy.close()
   })
-  // Nobody told Eve of a count; Ben was told one.
+  // Eve was never sent a count; Ben was sent one.
   const eves = await listenAs(eve, userTopic(eve), node)
   const bens = await listenAs(ben, userTopic(ben), node)
   await node.api({ token: ben.token }).receipts.mark({
@@ -114,7 +114,7 @@ test('users whose rows a crash took learn who left before the rows were back', a
   await bens.ready()
   for (const listener of [anas, eves])
     await listener.until(() => presenceOf(listener, ben.id).at(-1) === 'presence.online')
-  // Her row is not restored until the node has looked up whom to tell, and found Eve alone.
+  // Her row is not restored until the node has looked up whom to notify, and found Eve alone.
   await whileUserLocked(world(), ana.id, async () => {
     await whileRowLocked(
       world(),

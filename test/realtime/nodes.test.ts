@@ -64,10 +64,10 @@ test('a node whose listening connection fell silent replaces it and catches up',
   const channel = topics.channel(world().appId, channelId)
   await raw.ask({ id: 2, subscribe: { channel } })
   proxy.silence()
-  await ana.messages.send({ channelId, text: 'unheard' })
-  await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'unheard')
-  await ana.messages.send({ channelId, text: 'heard' })
-  await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'heard')
+  await ana.messages.send({ channelId, text: 'missed' })
+  await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'missed')
+  await ana.messages.send({ channelId, text: 'received' })
+  await raw.pushed(({ pub }) => pub?.data.payload.message?.text === 'received')
 })
 
 test('a user stays online when another node says too late that they had left', async () => {
@@ -81,10 +81,10 @@ test('a user stays online when another node says too late that they had left', a
   const late = createPostgresBroker({ url, nodeId: 'late', report: () => {} })
   late.send({ kind: 'presence', appId, userId: ben.id, isOnline: false, lastActiveAt: null })
   await late.stop()
-  // Ana may or may not be told of that, and is told the truth after it.
+  // Ana may or may not receive that, and receives the truth after it.
   await anas.until(() => {
-    const told = presenceOf(anas, ben.id)
-    return told.length > 1 && told.at(-1) === 'presence.online'
+    const received = presenceOf(anas, ben.id)
+    return received.length > 1 && received.at(-1) === 'presence.online'
   })
 })
 
@@ -94,7 +94,7 @@ test('notes that a node could not send to the others are counted', async () => {
   const channelId = await createGroup(ana, ben)
   proxy.redirect('postgres://127.0.0.1:1')
   proxy.cut()
-  await node.api({ token: ana.token }).messages.send({ channelId, text: 'unheard' })
+  await node.api({ token: ana.token }).messages.send({ channelId, text: 'missed' })
   const lost = async () =>
     sample(await node.metrics.registry.metrics(), 'parley_notes_lost_total{broker="postgres"}')
   await until(async () => (await lost()) > 0)
@@ -110,15 +110,15 @@ test('a silent connection between nodes is noticed within 15 s', () => {
 /** The profiles that a node finds in the database and announces, and its reports. */
 function openProfiles() {
   const { pool, metrics } = world()
-  const told: string[] = []
+  const announced: string[] = []
   const problems: string[] = []
   const profiles = new MissedProfiles({
     db: pool,
     metrics,
     report: (error, problem) => void problems.push(`${problem}: ${error}`),
-    notify: ({ user }) => void told.push(user.id),
+    notify: ({ user }) => void announced.push(user.id),
   })
-  return { profiles, told, problems }
+  return { profiles, announced, problems }
 }
 
 test('a profile that was changed before a gap, and committed in it, is sent', async () => {
@@ -131,20 +131,20 @@ test('a profile that was changed before a gap, and committed in it, is sent', as
       and id = ${id}`
   await change(ana.id, 10)
   await change(ben.id, 60)
-  const { profiles, told } = openProfiles()
+  const { profiles, announced } = openProfiles()
   profiles.missed(0)
   await profiles.catchUp()
-  expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([true, false])
+  expect([announced.includes(ana.id), announced.includes(ben.id)]).toEqual([true, false])
 })
 
 test('users who were renamed and then deleted during a gap get no profile event', async () => {
   const [ana, ben] = await world().users('deleted-ana', 'renamed-ben')
   for (const { id } of [ana, ben]) await world().user(id, { name: 'Renamed' })
   await world().backend.users.delete({ userId: ana.id })
-  const { profiles, told } = openProfiles()
+  const { profiles, announced } = openProfiles()
   profiles.missed(0)
   await profiles.catchUp()
-  expect([told.includes(ana.id), told.includes(ben.id)]).toEqual([false, true])
+  expect([announced.includes(ana.id), announced.includes(ben.id)]).toEqual([false, true])
 })
 
 test('a change that could not be sent is tried for ten minutes, and then given up', async () => {
@@ -159,10 +159,10 @@ test('a change that could not be sent is tried for ten minutes, and then given u
       and id = ${id}`
   await change(ana.id, 590)
   for (const { id } of [ben, cleo]) await change(id, 610)
-  const { profiles, told, problems } = openProfiles()
+  const { profiles, announced, problems } = openProfiles()
   for (const { id } of [ana, ben, cleo])
     profiles.handleLost({ appId, user: { id, name: 'New', image: null } })
   await profiles.catchUp()
-  expect(told).toEqual([ana.id])
+  expect(announced).toEqual([ana.id])
   expect(problems).toEqual(['changes of profiles given up: Error: of 1 users'])
 })

@@ -48,7 +48,7 @@ test('a user who leaves before being announced again is not announced as online'
     // The grace is over in the next turn.
     await new Promise((resolve) => setTimeout(resolve))
   }
-  tracker.announcedOffline(user)
+  tracker.handleOfflineElsewhere(user)
   await until(() => changes.includes('announced offline'))
   expect(changes).toEqual(['announced online', 'announced offline'])
 })
@@ -58,14 +58,14 @@ test('a comparison does not announce the users of a dead node as online', async 
   await here.connect(await newUser('seen'))
   await dead.connect(await newUser('unseen'))
   await age(dead.nodeId)
-  const told: string[] = []
+  const announced: string[] = []
   const known = new KnownPresence({
     db: db(),
     nodeId: here.nodeId,
-    notify: ({ appId, userId }) => void told.push(`${appId} ${userId}`),
+    notify: ({ appId, userId }) => void announced.push(`${appId} ${userId}`),
   })
   await known.compare()
   const { appId } = world()
-  expect(told).toContain(`${appId} seen`)
-  expect(told).not.toContain(`${appId} unseen`)
+  expect(announced).toContain(`${appId} seen`)
+  expect(announced).not.toContain(`${appId} unseen`)
 })

@@ -144,7 +144,12 @@ test('a heartbeat finds rows that were lost, and a comparison restores them', as
   await world().db`delete from nodes where id = ${nodeId}`
   expect([await tracker.beat(), await tracker.compareRows()]).toEqual([true, true])
   expect(await rows()).toEqual([{ userId: 'restored' }])
-  expect(await world().db`select from nodes where id = ${nodeId}`).toHaveLength(1)
+  expect(
+    await world().db`
+      select
+      from nodes
+      where id = ${nodeId}`,
+  ).toHaveLength(1)
   await age(nodeId)
   expect([await tracker.beat(), await tracker.compareRows()]).toEqual([false, false])
   const fresh = world().db`

@@ -23,7 +23,7 @@ const world = useWorld({
 })
 useTwinSockets(world)
 // At its start a node reads who is online, and once after that compares it with what it knows. A
-// change of another node whose note is on its way just then is told twice.
+// change of another node whose note is on its way just then is announced twice.
 beforeAll(() => until(() => looks > 1))
 /** For nodes that shall learn of events by messages: reconciliation is an hour away. */
 const messagesOnly = { reconcileMs: 3_600_000 }
@@ -61,10 +61,10 @@ describe('presence', () => {
       const [[row], [other]] = await Promise.all([connections(ana.id), connections(ben.id)])
       return other && row?.nodeId
     })
-    const told: string[][] = []
+    const announced: string[][] = []
     const fanout = createUserFanout({
       ...{ db: world().pool, nodeId, sessions: { isEmpty: false } as Sessions }, // what it reads
-      broadcast: (topics) => void told.push(topics),
+      broadcast: (topics) => void announced.push(topics),
       report: () => {},
       hasReceivers: () => true,
       send: () => {},
@@ -75,8 +75,8 @@ describe('presence', () => {
     const { appId } = world()
     const change = { kind: 'presence', appId, userId: ana.id, isOnline: true } as const
     fanout.presenceChanged({ ...change, lastActiveAt: null })
-    await until(() => told.length > 0)
-    expect(told).toEqual([[userTopic(ana), userTopic(ben)]])
+    await until(() => announced.length > 0)
+    expect(announced).toEqual([[userTopic(ana), userTopic(ben)]])
     // Each of the users who change at once is announced to the others.
     const users = [ana, ben].map(({ id }) => ({ appId, userId: id }))
     const coMembers = await world().pool.use((db) => selectCoMembers(db, null, users))
@@ -166,7 +166,7 @@ describe('presence', () => {
     expect(presenceOf(anas, ben.id)).toEqual(['presence.online', 'presence.offline'])
   })
 
-  test('a connection of a node that is not running keeps nobody online', async () => {
+  test('a connection of a node that is not running keeps no user online', async () => {
     const [ana, ben] = await newUsers()
     await createGroup(ana, ben)
     const anas = await listenAs(ana, userTopic(ana))

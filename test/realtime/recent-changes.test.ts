@@ -4,7 +4,7 @@ import { MissedCopies } from '@parley/server/realtime/fanout/missed-copies'
 import { selectRemoved, selectUnreadChanges } from '@parley/server/realtime/queries'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { NEVER, quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { patient } from '../support/until.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { createGroup, useListeners } from './listeners.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
     cross join (
       values ('chat', 'message.new'), ('chat', 'channel.updated'), ('user', 'workspace.removed')
     ) given (kind, type)`
-  await planAnew(world())
+  await discardPlans(world())
 })
 
 /** A node reads these from the events of the last seconds, regularly or after a gap. */

@@ -20,7 +20,7 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
 
   async function openBroker(nodeId: string) {
     /** The highest offset of each topic. */
-    const heard = new Map<string, number>()
+    const received = new Map<string, number>()
     const missed: number[] = []
     const broker = createRedisBroker({
       ...(await redisAt(cluster.url)),
@@ -32,12 +32,12 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
     await broker.start({
       onNote: (note) => {
         if (note.kind !== 'hint') return
-        heard.set(note.topic, Math.max(note.offset, heard.get(note.topic) ?? 0))
+        received.set(note.topic, Math.max(note.offset, received.get(note.topic) ?? 0))
       },
       onMissedNotes: (milliseconds) => void missed.push(milliseconds),
     })
     await until(broker.isUp)
-    return { ...broker, heard, missed }
+    return { ...broker, received, missed }
   }
 
   /** A receiver that has received notes of all topics, and a function that sends others. */
@@ -49,7 +49,7 @@ describe.skipIf(!hasRedis)('the broker over a cluster of Redis', () => {
     const sendAll = (offset: number) =>
       until(() => {
         for (const topic of names) sender.send({ kind: 'hint', topic, offset })
-        return names.every((topic) => receiver.heard.get(topic) === offset)
+        return names.every((topic) => receiver.received.get(topic) === offset)
       })
     await sendAll(1)
     return { receiver, sendAll, before: receiver.missed.length }

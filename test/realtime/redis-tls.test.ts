@@ -36,7 +36,7 @@ test.skipIf(!hasRedis)(
     await once(between, 'listening')
     onTestFinished(() => void between.close())
     const { port } = between.address() as net.AddressInfo // it listens on TCP
-    // Nobody has said that its CA may be trusted.
+    // Its CA is not trusted yet.
     const { connect } = await redisAt(redis.url.replace(/\d+$/, String(port)))
     const connection = connect({ name: 'given-up', commandMs: 5_000 })
     await new Promise<void>((resolve) => {

@@ -128,7 +128,7 @@ test('a refresh with a token of a revoked generation closes with 3500', async ()
   const raw = await terminatedLater(connectRaw(world(), ben))
   const { wsToken } = await world().backend.tokens.create({ userId: ben.id })
   expect((await raw.ask({ id: 2, refresh: { token: wsToken } })).refresh).toBeDefined()
-  // A revocation that this node was not told of.
+  // A revocation without its note: this node does not know of it.
   await world().db`
     update users
     set token_generation = token_generation + 1

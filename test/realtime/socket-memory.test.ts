@@ -18,7 +18,7 @@ const world = useWorld({
 })
 
 const SOCKETS = 300
-/** Few enough for channels whose members are told who comes. */
+/** Few enough for channels whose members are notified of presence. */
 const MEMBERS = 90
 const CHANNELS = 10
 /** Heap of a socket: 10, and 12 where coverage is measured. Node.js and ws own half of it. */

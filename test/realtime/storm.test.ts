@@ -25,7 +25,7 @@ const lockConnections = (sql: Tx) => sql`lock table connections in access exclus
 const lockChannels = (sql: Tx) => sql`lock table channels in access exclusive mode`
 
 /** Resolves once the server has received what was sent: it answers a ping in its turn. */
-async function heardByServer({ socket }: RawSocket) {
+async function receivedByServer({ socket }: RawSocket) {
   const answered = once(socket, 'pong')
   socket.ping()
   await answered
@@ -61,7 +61,7 @@ async function statementsOfReturn() {
   sent.length = 0
   /** Commands are handled in their turns: once the last is refused, all others wait for a lock. */
   const allHandled = async () => {
-    await Promise.all(sockets.map(({ raw }) => heardByServer(raw)))
+    await Promise.all(sockets.map(({ raw }) => receivedByServer(raw)))
     const last = await terminatedLater(RawSocket.open(world()))
     last.send({ id: 1, subscribe: { channel: topics.user(appId, ana.id) } })
     await last.closed
@@ -84,8 +84,8 @@ async function statementsOfReturn() {
       await allHandled()
     }
   }
-  // No channel is looked up until all ask for theirs, nobody is noted as connected until all tokens
-  // are known, and no token is looked up until all have sent theirs, however long that takes.
+  // No channel is looked up until all ask for theirs, no connection is stored until all tokens are
+  // known, and no token is looked up until all have sent theirs, however long that takes.
   await whileRowLocked(world(), lockChannels, async () => {
     await whileRowLocked(world(), lockConnections, async () => {
       await whileRowLocked(world(), lockApps, async () => {

@@ -132,7 +132,7 @@ test('a tRPC socket holds a thousand subscriptions, ten of them to one topic', a
   const wanted = [topicOf('ana'), ...known].flatMap((topic) => Array(10).fill(topic))
   const { send, reply, replies } = await open(world(), ana.minted.wsToken)
   send(wanted.slice(0, -1).map((topic, index) => subscription(index + 1, topic)))
-  // Those that started first may hear meanwhile that ana came online.
+  // Those that started first may receive meanwhile that ana came online.
   const started = () => replies.filter(({ result }) => result?.type === 'started')
   await until(() => started().length === 999)
   expect(replies.filter(({ error }) => error)).toEqual([])

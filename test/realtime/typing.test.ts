@@ -3,7 +3,7 @@ import { useTwinSockets } from '../support/twin/sockets.ts'
 import { createWorld, useWorld } from '../support/world.ts'
 import { createGroup, payloads, useListeners } from './listeners.ts'
 
-/** Long enough that nobody stops typing by themselves. */
+/** Long enough that no one stops typing by themselves. */
 const TYPING_MS = 600_000
 
 const world = useWorld({ timings: { typingMs: TYPING_MS } })

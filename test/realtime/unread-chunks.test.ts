@@ -28,7 +28,7 @@ async function openNotifier(userIds: string[], failing: number[], error = outOfR
     if (failing.includes(++uses)) return Promise.reject(error)
     return pool.use(work, deadline)
   }
-  const told = new Map<string, Envelope[]>()
+  const sent = new Map<string, Envelope[]>()
   const problems: string[] = []
   const notifier = new UnreadNotifier({
     db: { ...pool, use },
@@ -39,13 +39,13 @@ async function openNotifier(userIds: string[], failing: number[], error = outOfR
     hasReceivers: () => true,
     send: () => {},
     broadcast: (names, event) => {
-      for (const name of names) told.set(name, [...(told.get(name) ?? []), event])
+      for (const name of names) sent.set(name, [...(sent.get(name) ?? []), event])
     },
     report: (_, problem) => void problems.push(problem),
   })
   onTestFinished(() => notifier.stop())
   const totalsOf = (userId: string) =>
-    (told.get(topics.user(appId, userId)) ?? []).flatMap(({ type, payload }) =>
+    (sent.get(topics.user(appId, userId)) ?? []).flatMap(({ type, payload }) =>
       type === 'channel.total_unread_changed' && 'count' in payload ? [payload.count] : [],
     )
   return { notifier, problems, totalsOf, uses: () => uses }
@@ -62,14 +62,14 @@ test('counts of 450 new users load 200 at a time, and a failure repeats only its
   }
   // Each round counts the channel, then users 1 to 200, 201 to 400 and the rest.
   const { notifier, problems, totalsOf, uses } = await openNotifier(userIds, [3, 8])
-  const told = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
+  const haveTotal = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
   notifier.markDirty(kept.id, { offset: 2, author: ana.id })
-  await until(async () => told(2))
+  await until(async () => haveTotal(2))
   expect([uses(), problems]).toEqual([6, ['unread count failed']])
 
   await world().db`delete from members where channel_id = ${left.id}`
   for (const userId of userIds) notifier.memberLeft({ appId: world().appId, userId })
-  await until(async () => told(1))
+  await until(async () => haveTotal(1))
   expect([uses(), problems]).toEqual([10, ['unread count failed', 'unread count failed']])
 })
 
@@ -86,14 +86,14 @@ test('counts whose statements took too long are read again one by one, and sent'
   // The count of both channels, and then of the first one alone.
   const failing = [1, 2]
   const { notifier, problems, totalsOf, uses } = await openNotifier(userIds, failing, timeout)
-  const told = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
+  const haveTotal = (count: number) => userIds.every((userId) => totalsOf(userId).at(-1) === count)
   for (const { id } of channels) notifier.markDirty(id, { offset: 2, author: ana.id })
-  await until(async () => told(2))
+  await until(async () => haveTotal(2))
   // The load of all users, who are then loaded in pieces.
   await world().db`delete from members where channel_id = ${channels[1]?.id ?? ''}`
   failing.push(uses() + 1)
   for (const userId of userIds) notifier.memberLeft({ appId: world().appId, userId })
-  await until(async () => told(1))
+  await until(async () => haveTotal(1))
   expect(uses()).toBeGreaterThanOrEqual((failing[2] ?? 0) + 3)
   expect(problems).toEqual([])
 })

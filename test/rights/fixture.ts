@@ -50,7 +50,10 @@ export async function createScene(
     { db: world.db, appId: tenant.appId },
     { [ownerId]: 'owner', [memberId]: 'member', [thirdId]: 'member' },
   )
-  await world.db`update workspaces set name = ${SECRET_WORD} where id = ${workspaceId}`
+  await world.db`
+    update workspaces
+    set name = ${SECRET_WORD}
+    where id = ${workspaceId}`
   const ids = { ownerId, memberId, thirdId, outsiderId, channelId, messageId, workspaceId }
   return { ...ids, world, tenant, owner, tokenOf }
 }

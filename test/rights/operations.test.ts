@@ -171,7 +171,11 @@ test('the comparison of all rows shows each that is added, changed or removed', 
   await addUser('removed')
   const changes = await changesBy(world(), async () => {
     await addUser('added')
-    await db`update users set name = 'New' where app_id = ${appId} and id = 'changed'`
+    await db`
+      update users
+      set name = 'New'
+      where app_id = ${appId}
+        and id = 'changed'`
     await db`delete from users where app_id = ${appId} and id = 'removed'`
   })
   const names = changes.map((row) => /added|changed|removed/.exec(row)?.[0]).sort()

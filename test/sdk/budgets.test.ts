@@ -3,7 +3,7 @@ import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { useListeners } from '../realtime/listeners.ts'
 import { chatOf, isLive, isOffline, liveChatOf, ready, texts, until } from '../support/chat.ts'
-import { countCalls, createTalk, showing } from '../support/talk.ts'
+import { countCalls, createTalk, showing } from '../support/counted-calls.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages: sends, requests } = limits.rates
@@ -123,12 +123,12 @@ test('pins, threads and who is online cost no third call, whatever was missed', 
 test('a room chosen from the list comes with its members and who is online', async () => {
   const { ids, owner, channelId } = await createTalk(world(), 'chosen', 3)
   const [me = '', , other = ''] = ids
-  const told = await listenAs(owner, userTopic(owner))
+  const received = await listenAs(owner, userTopic(owner))
   const { chat: others } = await liveChatOf(world(), other)
   await (await others.dm(me)).send({ text: 'hello' }).sent
   // An event that comes before the list has been read would cost a call.
-  await told.untilType('channel.unread_changed')
-  await told.untilType('channel.total_unread_changed')
+  await received.untilType('channel.unread_changed')
+  await received.untilType('channel.total_unread_changed')
   const { calls, fetch } = countCalls()
   const { chat } = await chatOf(world(), me, { fetch })
   const [list, room] = [chat.channels(), chat.channel(channelId)]

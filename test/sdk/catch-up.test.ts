@@ -9,7 +9,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const SYNC = /^POST \/api\/sync$/
 
 test('a channel that a sync answer had no room for is asked for again', async () => {
-  const { chat, channel, tell, hold, count } = scriptedChat()
+  const { chat, channel, emit, hold, count } = scriptedChat()
   await chat.connect()
   const list = chat.channels()
   await until(list, ready)
@@ -18,7 +18,7 @@ test('a channel that a sync answer had no room for is asked for again', async ()
   const { lastMessage: _, ...record } = added.record()
   const before = count(SYNC)
   const sync = hold(SYNC)
-  tell('channel.added', { channel: record })
+  emit('channel.added', { channel: record })
   await sync.asked
   sync.release(Response.json({ channels: { new: { more: true, rev: 0 } }, more: true }))
   await until(list, ({ items }) => items[0]?.lastMessage?.text === 'hello')

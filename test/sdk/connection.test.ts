@@ -253,20 +253,20 @@ test('a topic that is left and taken again in one tick is subscribed once', asyn
   })
   onTestFinished(() => connection.disconnect())
   await connection.connect()
-  const heard: string[] = []
+  const received: string[] = []
   const take = (name: string) =>
     connection.subscribe(topics.channel(world().appId, id), {
-      onSubscribed: () => heard.push(`${name} subscribed`),
-      onEvent: () => heard.push(`${name} event`),
-      onAccessLost: () => heard.push(`${name} lost`),
+      onSubscribed: () => received.push(`${name} subscribed`),
+      onEvent: () => received.push(`${name} event`),
+      onAccessLost: () => received.push(`${name} lost`),
     })
   take('first')()
   take('second')()
   take('third')
-  await vi.waitUntil(() => heard.includes('third subscribed'), patient)
+  await vi.waitUntil(() => received.includes('third subscribed'), patient)
   await ana.messages.send({ channelId: id, text: 'once' })
-  await vi.waitUntil(() => heard.length > 1, patient)
-  expect(heard).toEqual(['third subscribed', 'third event'])
+  await vi.waitUntil(() => received.length > 1, patient)
+  expect(received).toEqual(['third subscribed', 'third event'])
 })
 
 test('an error thrown by a listener is reported, and other listeners still run', async () => {

@@ -108,12 +108,12 @@ test('where an address has no streams, only WebSockets are tried', async () => {
 })
 
 test('a stream passes lines on as they were sent, and sends each frame in its turn', async () => {
-  const { socket, write, heard, sent } = await openStream()
+  const { socket, write, received, sent } = await openStream()
   // A character that two chunks share.
   const line = Buffer.from('{"text":"€"}\n')
   write(line.subarray(0, -4))
   write(line.subarray(-4))
-  await expect.poll(() => heard).toEqual([CONNECTED, '{"text":"€"}'])
+  await expect.poll(() => received).toEqual([CONNECTED, '{"text":"€"}'])
   for (const data of ['one', 'two']) {
     socket.send(data)
     await expect.poll(() => sent.at(-1)).toEqual({ session: 's', node: 'n', data })
@@ -138,11 +138,11 @@ test('a stream that ends, or whose frame is refused, is closed once', async () =
 })
 
 test('a stream that was closed passes nothing on', async () => {
-  const { socket, write, heard, closed } = await openStream()
+  const { socket, write, received, closed } = await openStream()
   socket.close()
   write(Buffer.from('{"text":"late"}\n'))
   await quiet()
-  expect([heard, closed]).toEqual([[CONNECTED], []])
+  expect([received, closed]).toEqual([[CONNECTED], []])
 })
 
 const CONNECTED = '{"id":1,"connect":{"session":"s","node":"n"}}'
@@ -160,17 +160,17 @@ async function openStream(status = 204, early: string[] = []) {
     return new Response(null, { status })
   }
   const socket = new StreamSocket(URL, answer as typeof fetch) // it is given texts
-  const heard: string[] = []
+  const received: string[] = []
   const closed: number[] = []
-  socket.onmessage = ({ data }) => void heard.push(data)
+  socket.onmessage = ({ data }) => void received.push(data)
   socket.onclose = ({ code }) => void closed.push(code)
   socket.send('{"id":1,"connect":{}}')
   for (const frame of early) socket.send(frame)
   await expect.poll(() => body).toBeDefined()
   const write = (chunk: Uint8Array) => body?.enqueue(chunk)
   write(Buffer.from(`${CONNECTED}\n`))
-  await expect.poll(() => heard).toEqual([CONNECTED])
-  return { socket, write, end: () => body?.close(), heard, closed, sent }
+  await expect.poll(() => received).toEqual([CONNECTED])
+  return { socket, write, end: () => body?.close(), received, closed, sent }
 }
 
 const URL = 'ws://chat.example.com/connection/websocket'
@@ -189,9 +189,9 @@ function transportsToTest() {
     close() {
       this.isClosed = true
     }
-    /** As in Node.js, where an error that nobody listens to ends the process. */
+    /** As in Node.js, where an error without a listener ends the process. */
     fail() {
-      if (!this.onerror) throw new Error('nobody listens to errors')
+      if (!this.onerror) throw new Error('no listener for errors')
       this.onerror()
       this.onclose?.()
     }

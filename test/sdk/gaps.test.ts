@@ -64,7 +64,7 @@ test('a reader who is no member is shown what they missed', async () => {
   const talk = channel('c')
   talk.send('1')
   const { id } = talk.send('deleted')
-  // Older servers told only members what changed in a channel.
+  // The sync of older servers answered only members with the changes of a channel.
   const answer = { channels: { c: { removed: true } }, more: false, settingsVersion: 0 }
   intercept(/^POST \/api\/sync$/, () => Response.json(answer))
   const { messages } = await missEvents(scripted)
@@ -76,7 +76,7 @@ test('a reader who is no member is shown what they missed', async () => {
   await until(messages, (shown) => ready(shown) && texts(shown).join() === '1,2', 5_000)
 })
 
-test('a room that was left before its gap was filled has no hole later', async () => {
+test('a room that was left before its gap was filled has no gap later', async () => {
   const clock = stoppedClock()
   const scripted = scriptedChat()
   const { chat, channel } = scripted
@@ -168,7 +168,7 @@ test('a gap that grew too large while its request waited holds up nothing', asyn
 test('a gap is forgotten with the messages that the user may not read any more', async () => {
   const clock = stoppedClock()
   const scripted = scriptedChat()
-  const { channel, refuse, allow, tell, bodies } = scripted
+  const { channel, refuse, allow, emit, bodies } = scripted
   const talk = channel('c')
   talk.send('1')
   const { messages } = await missEvents(scripted, clock)
@@ -178,7 +178,7 @@ test('a gap is forgotten with the messages that the user may not read any more',
   sync.release()
   await clock.forward(10)
   allow('chat:app:c')
-  tell('channel.added', { channel: talk.record() })
+  emit('channel.added', { channel: talk.record() })
   await clock.forward(10)
   await until(messages, ready)
   await returnAgain({ ...scripted, clock })

@@ -90,11 +90,11 @@ test('a hung call that is answered late brings no older name back', async () => 
 
 test('a name received while a record loads does not overwrite a newer, missed one', async () => {
   const server = await live()
-  const { talk, room, tell } = server
+  const { talk, room, emit } = server
   const hung = server.hold(SYNC)
   room.info.subscribe(() => {})
   await hung.asked
-  tell('user.updated', { user: named('Told') })
+  emit('user.updated', { user: named('Received') })
   await reconnect(server, () => {
     server.loseEvents()
     talk.find(`${ID}-0001`).user = named('Missed')
@@ -105,7 +105,7 @@ test('a name received while a record loads does not overwrite a newer, missed on
 
 test('a name received while a gap is filled does not overwrite a newer, missed one', async () => {
   const server = await live()
-  const { talk, room, tell, chat } = server
+  const { talk, room, emit, chat } = server
   room.watch()
   await until(room.messages, ready)
   const hung = server.hold(SYNC)
@@ -115,7 +115,7 @@ test('a name received while a gap is filled does not overwrite a newer, missed o
   server.mend()
   chat.wake()
   await hung.asked
-  tell('user.updated', { user: named('Told') })
+  emit('user.updated', { user: named('Received') })
   await reconnect(server, () => {
     server.loseEvents()
     for (const message of talk.messages) message.user = named('Missed')

@@ -45,7 +45,7 @@ test('freeing the oldest room that was left frees its record and topic', async (
 })
 
 test('a refusal answered after access was given does not close the room', async () => {
-  const { chat, channel, tell, refuse, allow, hold, refuseRequests } = scriptedChat()
+  const { chat, channel, emit, refuse, allow, hold, refuseRequests } = scriptedChat()
   const talk = channel('c')
   refuse('chat:app:c')
   refuseRequests(RECORD, { status: 404, code: 'NOT_FOUND' })
@@ -55,7 +55,7 @@ test('a refusal answered after access was given does not close the room', async 
   void chat.connect()
   await refusal.asked
   allow('chat:app:c')
-  tell('channel.added', { channel: talk.record() })
+  emit('channel.added', { channel: talk.record() })
   talk.send('welcome')
   await until(room.messages, ready)
   refusal.release()
@@ -65,7 +65,7 @@ test('a refusal answered after access was given does not close the room', async 
 })
 
 test('each time access is lost the room says why it was lost this time', async () => {
-  const { chat, channel, tell, refuse, allow, refuseRequests } = scriptedChat()
+  const { chat, channel, emit, refuse, allow, refuseRequests } = scriptedChat()
   const talk = channel('c')
   refuse('chat:app:c')
   refuseRequests(RECORD, { status: 404, code: 'NOT_FOUND' })
@@ -75,7 +75,7 @@ test('each time access is lost the room says why it was lost this time', async (
   const failed = ({ status }: { status: string }) => status === 'failed'
   expect((await until(room.messages, failed)).error?.code).toBe('NOT_FOUND')
   allow('chat:app:c')
-  tell('channel.added', { channel: talk.record() })
+  emit('channel.added', { channel: talk.record() })
   await until(room.messages, ready)
   refuse('chat:app:c')
   expect((await until(room.messages, failed)).error?.code).toBe('FORBIDDEN')
@@ -87,18 +87,18 @@ test('a record that is needed again after access was lost and given is loaded', 
   await chat.connect()
   await visit({ chat, ...server }, clock, { from: 0, to: 0 })
   const { info } = chat.channel('c0')
-  server.tell('channel.removed', { channelId: 'c0' })
+  server.emit('channel.removed', { channelId: 'c0' })
   await quiet()
   expect(info.getSnapshot().status).toBe('failed')
   const record = server.data.channels.get('c0')?.record()
-  if (record) server.tell('channel.added', { channel: record })
+  if (record) server.emit('channel.added', { channel: record })
   await visit({ chat, ...server }, clock, { from: 1, to: 20 })
   expect(info.getSnapshot()).toMatchObject({ status: 'idle', channel: undefined })
 })
 
 test('a record that could not be loaded is not asked for once access to it is lost', async () => {
   const clock = stoppedClock()
-  const { chat, channel, tell, refuseRequests, count } = scriptedChat()
+  const { chat, channel, emit, refuseRequests, count } = scriptedChat()
   channel('c')
   await chat.connect()
   const room = chat.channel('c')
@@ -111,7 +111,7 @@ test('a record that could not be loaded is not asked for once access to it is lo
   const error = () => room.info.getSnapshot().error?.code
   for (let tries = 0; error() === undefined && tries < 300; tries++) await clock.forward(100)
   expect(error()).toBe('UNAVAILABLE')
-  tell('channel.removed', { channelId: 'c' })
+  emit('channel.removed', { channelId: 'c' })
   await quiet()
   expect(error()).toBe('FORBIDDEN')
   const before = count(RECORD)
@@ -200,13 +200,13 @@ test('members and pins that changed after a jump and a leave are loaded', async 
 })
 
 test('a channel that was deleted elsewhere is shown as lost', async () => {
-  const { chat, channel, tell } = scriptedChat()
+  const { chat, channel, emit } = scriptedChat()
   channel('c').send('old')
   await chat.connect()
   const { messages } = chat.channel('c')
   messages.subscribe(() => {})
   await until(messages, ready)
-  tell('channel.deleted', { channelId: 'c' })
+  emit('channel.deleted', { channelId: 'c' })
   const { items, error } = await until(messages, ({ status }) => status === 'failed')
   expect([items, error?.code]).toEqual([[], 'FORBIDDEN'])
 })

@@ -26,10 +26,10 @@ async function refusedRoom() {
 }
 
 test('a room that was refused while REST failed is shown once its user is let in', async () => {
-  const { tell, allow, clock, server, refuseRequests, room } = await refusedRoom()
+  const { emit, allow, clock, server, refuseRequests, room } = await refusedRoom()
   allow(TOPIC)
   const { lastMessage: _, ...record } = server.record()
-  tell('channel.added', { channel: record })
+  emit('channel.added', { channel: record })
   await clock.forward(20_000)
   refuseRequests()
   await clock.forward(40_000)
@@ -52,7 +52,7 @@ test('a room that was refused is shown after an outage in which its user was let
 })
 
 test('a room that was shown and is lost says so at once, without a call', async () => {
-  const { chat, channel, tell, refuse, refuseRequests, requests } = scriptedChat()
+  const { chat, channel, emit, refuse, refuseRequests, requests } = scriptedChat()
   channel(ID).send('hello')
   const { messages } = chat.channel(ID)
   messages.subscribe(() => {})
@@ -61,7 +61,7 @@ test('a room that was shown and is lost says so at once, without a call', async 
   refuseRequests(/channels\//, { status: 404, code: 'NOT_FOUND' })
   requests.length = 0
   refuse(TOPIC)
-  tell('channel.removed', { channelId: ID })
+  emit('channel.removed', { channelId: ID })
   await quiet()
   expect([messages.getSnapshot().error?.code, requests]).toEqual(['FORBIDDEN', []])
 })

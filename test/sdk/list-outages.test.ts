@@ -113,7 +113,7 @@ test('a channel that was added unnoticed can be paged to, even if a load is lost
   expect(await pagedAfterOutage()).toContain('added')
 })
 
-test('a gap that comes while a list makes up for the one before is not forgotten', async () => {
+test('a gap that appears while a list fills the one before it is filled, too', async () => {
   const { channel, loseEvents, endTopic, hold, pagedAfterOutage } = await pagedToTheEnd()
   const first = hold(LIST)
   loseEvents()

@@ -8,7 +8,7 @@ const LIST = /GET \/api\/channels\?/
 const SYNC = /POST \/api\/sync/
 
 test('events that arrive while a list loads are not undone by its answer', async () => {
-  const { chat, channel, data, hold, tell, tellUnread, tellSettings } = scriptedChat()
+  const { chat, channel, data, hold, emit, emitUnread, emitSettings } = scriptedChat()
   const talk = channel('c')
   talk.send('old')
   data.total = 7
@@ -17,10 +17,10 @@ test('events that arrive while a list loads are not undone by its answer', async
   const list = chat.channels()
   const stop = list.subscribe(() => {})
   await held.asked
-  tellUnread('c', 3)
-  tellSettings('c', { starred: true, muted: true })
-  tell('channel.total_unread_changed', { count: 3 })
-  tell('user.updated', { user: { id: 'ana', name: 'Ana II', image: null } })
+  emitUnread('c', 3)
+  emitSettings('c', { starred: true, muted: true })
+  emit('channel.total_unread_changed', { count: 3 })
+  emit('user.updated', { user: { id: 'ana', name: 'Ana II', image: null } })
   await quiet()
   held.release()
   const { items, totalUnread } = await until(list, ready)
@@ -32,7 +32,7 @@ test('events that arrive while a list loads are not undone by its answer', async
 })
 
 test('counts, settings and reads that changed during a reload are kept', async () => {
-  const { chat, data, hold, tell, tellUnread, tellSettings, ...rest } = await listed()
+  const { chat, data, hold, emit, emitUnread, emitSettings, ...rest } = await listed()
   const { one, list, cut, mend } = rest
   cut()
   await isOffline(chat)
@@ -40,9 +40,9 @@ test('counts, settings and reads that changed during a reload are kept', async (
   data.total = 2
   const [held, sync] = [hold(LIST), hold(SYNC)]
   await Promise.all([held.asked, sync.asked])
-  tellUnread('one', 5)
-  tellSettings('one', { starred: true, muted: false })
-  tell('channel.total_unread_changed', { count: 5 })
+  emitUnread('one', 5)
+  emitSettings('one', { starred: true, muted: false })
+  emit('channel.total_unread_changed', { count: 5 })
   one.read('me', 1)
   one.send('newer')
   await quiet()
@@ -182,13 +182,13 @@ test('when the last message is deleted, the list shows the one before it', async
 })
 
 test('an unread count of a channel with a newer record changes nothing but the count', async () => {
-  const { tell, tellUnread, one, list } = await listed()
+  const { emit, emitUnread, one, list } = await listed()
   const before = list.getSnapshot()
-  tell('channel.unread_changed', { channelId: 'two', count: 0, version: 0 })
+  emit('channel.unread_changed', { channelId: 'two', count: 0, version: 0 })
   one.type('ana')
   await quiet()
   expect(list.getSnapshot()).toBe(before)
-  tellUnread('two', 4)
+  emitUnread('two', 4)
   const { items } = await until(list, (shown) => shown !== before)
   expect(items.map(({ id, unreadCount }) => [id, unreadCount])).toEqual([
     ['two', 4],
@@ -235,15 +235,15 @@ test('the list shows no deleted message, though newer events overtake the answer
 })
 
 test('a count and settings that arrive late do not replace newer ones', async () => {
-  const { tell, tellUnread, tellSettings, list } = await listed()
-  tellUnread('one', 3)
-  tellSettings('one', { starred: true, muted: false })
-  tellUnread('one', 2)
-  tellSettings('one', { starred: true, muted: true })
+  const { emit, emitUnread, emitSettings, list } = await listed()
+  emitUnread('one', 3)
+  emitSettings('one', { starred: true, muted: false })
+  emitUnread('one', 2)
+  emitSettings('one', { starred: true, muted: true })
   const shown = () => list.getSnapshot().items.find(({ id }) => id === 'one')
   await until(list, () => shown()?.muted === true)
   const before = shown()
-  tell('channel.unread_changed', { channelId: 'one', count: 3, version: 1 })
+  emit('channel.unread_changed', { channelId: 'one', count: 3, version: 1 })
   await quiet()
   expect(shown()).toBe(before)
   expect(before).toMatchObject({ unreadCount: 2, starred: true, muted: true })

@@ -23,7 +23,7 @@ test('a message between the page of a list and its subscription is shown', async
 })
 
 test('a channel beyond the topics of a list shows its message once its count changes', async () => {
-  const { chat, channel, topics, tellUnread } = scriptedChat()
+  const { chat, channel, topics, emitUnread } = scriptedChat()
   for (let n = 100; n <= 600; n++) channel(`c${n}`)
   await chat.connect()
   const list = chat.channels()
@@ -32,10 +32,10 @@ test('a channel beyond the topics of a list shows its message once its count cha
   await quiet()
   const last = list.getSnapshot().items.at(-1)?.id ?? ''
   expect(topics()).not.toContain(`chat:app:${last}`)
-  channel(last).send('heard of')
-  tellUnread(last, 1)
+  channel(last).send('newest')
+  emitUnread(last, 1)
   const { items } = await until(list, ({ items }) => items[0]?.id === last)
-  expect(items[0]).toMatchObject({ unreadCount: 1, lastMessage: { text: 'heard of' } })
+  expect(items[0]).toMatchObject({ unreadCount: 1, lastMessage: { text: 'newest' } })
 })
 
 test('a record that no list shows has its current settings after a gap', async () => {
@@ -65,7 +65,7 @@ test('channels with messages of the same moment stay in the order of the server'
 })
 
 test('a late event of a channel does not overwrite a newer name in its record', async () => {
-  const { chat, channel, intercept, tell } = scriptedChat()
+  const { chat, channel, intercept, emit } = scriptedChat()
   const record = channel('c').record()
   const channels = [{ ...record, name: 'new', updatedAt: timeOf(2) }]
   intercept(LIST, () => Response.json({ channels, settingsVersion: 0 }))
@@ -76,7 +76,7 @@ test('a late event of a channel does not overwrite a newer name in its record', 
   list.subscribe(() => void names.add(list.getSnapshot().items[0]?.name))
   for (const [index, name] of ['late', 'newest'].entries()) {
     const profile = { ...record, name, updatedAt: timeOf(2 * index + 1) }
-    tell('channel.updated', { channelId: 'c', channel: profile })
+    emit('channel.updated', { channelId: 'c', channel: profile })
   }
   await until(list, ({ items }) => items[0]?.name === 'newest')
   expect(names).not.toContain('late')

@@ -11,21 +11,21 @@ import { stoppedClock } from '../support/scripted/time.ts'
 const LIST = /GET \/api\/channels\?/
 
 test('a channel that is left or deleted goes, and its topic with it', async () => {
-  const { chat, tell, one, topics, list, data } = await listed()
+  const { chat, emit, one, topics, list, data } = await listed()
   expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
-  tell('channel.removed', { channelId: 'one' })
+  emit('channel.removed', { channelId: 'one' })
   await until(list, ({ items }) => items.length === 1)
   await quiet()
   expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
   expect(chat.unread.getSnapshot().byChannel).toEqual({ two: 0 })
   const { lastMessage: _, ...added } = one.record()
-  tell('channel.added', { channel: added })
+  emit('channel.added', { channel: added })
   await until(list, ({ items }) =>
     items.some(({ id, lastMessage }) => id === 'one' && lastMessage?.text === 'first'),
   )
   expect(topics()).toEqual(['chat:app:one', 'chat:app:two', 'user:app:me'])
   data.channels.delete('one')
-  tell('channel.deleted', { channelId: 'one' })
+  emit('channel.deleted', { channelId: 'one' })
   await until(list, ({ items }) => items.length === 1)
   await quiet()
   expect(topics()).toEqual(['chat:app:two', 'user:app:me'])
@@ -42,7 +42,7 @@ test('a channel whose topic the server ends goes, and its count with it', async 
 
 test('a room and a list share one subscription, which lasts as long as either', async () => {
   const clock = stoppedClock()
-  const { chat, tell, topics, count } = await listed()
+  const { chat, emit, topics, count } = await listed()
   const stop = chat.channel('one').watch()
   await clock.forward(1)
   await until(chat.channel('one').messages, ready)
@@ -50,7 +50,7 @@ test('a room and a list share one subscription, which lasts as long as either', 
   await clock.forward(60_000)
   expect(topics()).toContain('chat:app:one')
   const again = chat.channel('one').watch()
-  tell('channel.removed', { channelId: 'one' })
+  emit('channel.removed', { channelId: 'one' })
   await clock.forward(10)
   again()
   await clock.forward(60_000)
@@ -104,7 +104,7 @@ test('a channel that is gone by the answer to its subscription is subscribed no 
   expect([subscribed.size, subscriptions.has('c')]).toEqual([0, false])
 })
 
-test('an outage trims a list that nobody watches to 200 channels and the open rooms', async () => {
+test('an outage trims an unwatched list to 200 channels and the open rooms', async () => {
   const { chat, channel, topics, count, cut, mend } = scriptedChat()
   for (let index = 0; index < 240; index++)
     Object.assign(channel(`c${index}`).send('hello'), { createdAt: timeOf(index) })
@@ -147,7 +147,7 @@ test('an outage trims a list that nobody watches to 200 channels and the open ro
 
 test('a page asked for before a count does not overwrite it, whatever is released', async () => {
   const clock = stoppedClock()
-  const { chat, channel, hold, tellUnread } = scriptedChat()
+  const { chat, channel, hold, emitUnread } = scriptedChat()
   const oldest = '00000000-0000-4000-8000-000000000000'
   channel(oldest).send('hello')
   for (let index = 2; index < 60; index++)
@@ -161,7 +161,7 @@ test('a page asked for before a count does not overwrite it, whatever is release
   const page = hold(LIST)
   const loaded = list.loadMore()
   await page.asked
-  tellUnread(oldest, 3)
+  emitUnread(oldest, 3)
   await quiet()
   expect(chat.unread.getSnapshot().byChannel[oldest]).toBe(3)
   // Rooms beyond the last 20 are freed, and with them the records that nothing needs.
@@ -174,7 +174,7 @@ test('a page asked for before a count does not overwrite it, whatever is release
 
 test('channels dropped while a list loads are released at the end of the load', async () => {
   const clock = stoppedClock()
-  const { chat, channel, hold, tellUnread } = scriptedChat()
+  const { chat, channel, hold, emitUnread } = scriptedChat()
   for (let index = 0; index < 60; index++)
     Object.assign(channel(`c${index}`).send('hello'), { createdAt: timeOf(index) })
   await chat.connect()
@@ -184,7 +184,7 @@ test('channels dropped while a list loads are released at the end of the load', 
   const groups = chat.channels({ type: 'group' })
   groups.subscribe(() => {})
   await page.asked
-  tellUnread('c0', 1)
+  emitUnread('c0', 1)
   await quiet()
   for (let index = 10; index < 40; index++) chat.channel(`c${index}`).watch()()
   await clock.forward(10_000)

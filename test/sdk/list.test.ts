@@ -134,7 +134,11 @@ test.each([
       memberIds: [userId],
     })
     await ana.messages.send({ channelId: added, text: 'hello' })
-    if (areLost) await world().db`update service set value = value || 'x' where key = 'epoch'`
+    if (areLost)
+      await world().db`
+        update service
+        set value = value || 'x'
+        where key = 'epoch'`
     proxy.mend()
     await isLive(chat)
     const expected = await freshlyShown(userId)

@@ -82,10 +82,9 @@ test('a new profile renames the direct messages with its user, and no group', ()
 test('a profile of a channel replaces the known one unless that one is newer', () => {
   const channel = { ...scriptedChat().channel('c').record(), name: 'Known' }
   const nameAfter = (updatedAt: string) =>
-    withChannelProfile({ ...channel, name: 'Told', updatedAt })({ channel, sortKey: 0 }).channel
-      .name
+    withChannelProfile({ ...channel, name: 'New', updatedAt })({ channel, sortKey: 0 }).channel.name
   const timeOf = (ms: number) => new Date(Date.parse(channel.updatedAt) + ms).toISOString()
-  expect([1, 0, -1].map(timeOf).map(nameAfter)).toEqual(['Told', 'Told', 'Known'])
+  expect([1, 0, -1].map(timeOf).map(nameAfter)).toEqual(['New', 'New', 'Known'])
 })
 
 test('a fetched record overwrites no count, setting or read that is newer', () => {
@@ -116,17 +115,17 @@ test('a channel that the user can read but has not joined is in no list', async 
 })
 
 test('channels of the same moment are listed by id, in whichever order they come', async () => {
-  const { chat, channel, tell } = scriptedChat()
+  const { chat, channel, emit } = scriptedChat()
   await chat.connect()
   const list = chat.channels()
   await until(list, ready)
-  for (const id of ['b', 'a', 'c']) tell('channel.added', { channel: channel(id).record() })
+  for (const id of ['b', 'a', 'c']) emit('channel.added', { channel: channel(id).record() })
   const { items } = await until(list, (listed) => listed.items.length === 3)
   expect(items.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
 })
 
 test('the oldest page of a list says how old its settings are', async () => {
-  const { chat, channel, hold, cut, mend, loseEvents, tellSettings } = scriptedChat()
+  const { chat, channel, hold, cut, mend, loseEvents, emitSettings } = scriptedChat()
   for (let n = 100; n < 220; n++) channel(`c${n}`)
   await chat.connect()
   const list = chat.channels()
@@ -138,7 +137,7 @@ test('the oldest page of a list says how old its settings are', async () => {
   mend()
   const first = hold(/^GET .*channels\?.*limit=100/)
   await first.asked
-  tellSettings('c219', { starred: true, muted: false })
+  emitSettings('c219', { starred: true, muted: false })
   await quiet()
   first.release()
   await isLive(chat)

@@ -35,14 +35,14 @@ test('events that arrive after a load has ended or failed are not buffered', asy
     throw new Error('no such thread')
   }
   await expect(resources.load('thread:1', failing)).rejects.toThrow('no such thread')
-  const hear = () => {
+  const buffer = () => {
     const change: BufferedChange = (state) => ({ ...state })
     resources.buffer.add(change)
     return new WeakRef(change)
   }
-  const heard = hear()
+  const buffered = buffer()
   await quiet()
   collectGarbage()
-  expect(heard.deref()).toBeUndefined()
+  expect(buffered.deref()).toBeUndefined()
   expect(resources.buffer.recordChanges().changes()).toEqual([])
 })

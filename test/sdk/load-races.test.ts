@@ -99,7 +99,7 @@ test('a message that was edited after a request keeps the edit when the answer c
   expect(texts(room.messages.getSnapshot())).toEqual(['edited', '3', '4'])
 })
 
-test('an older page that arrives after a jump does not tear a hole into the messages', async () => {
+test('an older page that arrives after a jump leaves no gap in the messages', async () => {
   const chat = scriptedChat()
   const { room } = await opened(chat, { count: 300 })
   const older = chat.hold(OLDER_PAGE)
@@ -114,7 +114,7 @@ test('an older page that arrives after a jump does not tear a hole into the mess
   expect(texts(room.messages.getSnapshot())).toEqual(numbers(25, 125))
 })
 
-test('an older page that arrives after a return to the newest leaves no hole', async () => {
+test('an older page that arrives after a return to the newest leaves no gap', async () => {
   const chat = scriptedChat()
   const { room } = await opened(chat, { count: 300 })
   await room.messages.jumpTo('c-0100')

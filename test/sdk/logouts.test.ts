@@ -71,7 +71,7 @@ test('a tab that never had a token ends as well after a logout in another', asyn
   expect(chat.me.getSnapshot()).toBeNull()
 })
 
-test('a storage that fails for a moment logs nobody out', async () => {
+test('a storage that fails for a moment logs no user out', async () => {
   const storage = memoryStorage()
   const sessions = { ...storage.session }
   const errors: unknown[] = []

@@ -27,7 +27,7 @@ test.each([
   ['that is open', true],
   ['that is not open', false],
 ])('a room %s is removed from the device when the user loses it', async (_, isOpen) => {
-  const { chat, tell, rows } = storedRoom()
+  const { chat, emit, rows } = storedRoom()
   await chat.connect()
   if (isOpen) {
     chat.channel('c').watch()
@@ -35,7 +35,7 @@ test.each([
   }
   await quiet()
   expect([...rows.keys()]).toContain(KEY)
-  tell('channel.removed', { channelId: 'c' })
+  emit('channel.removed', { channelId: 'c' })
   await quiet()
   expect([...rows.keys()]).not.toContain(KEY)
   const { items } = chat.channel('c').messages.getSnapshot()
@@ -47,10 +47,10 @@ test('a room that is lost while what was stored is read is not shown, and remove
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  const { chat, tell, rows } = storedRoom(released)
+  const { chat, emit, rows } = storedRoom(released)
   void chat.connect()
   await isLive(chat)
-  tell('channel.removed', { channelId: 'c' })
+  emit('channel.removed', { channelId: 'c' })
   release()
   await quiet()
   expect([...rows.keys()]).not.toContain(KEY)

@@ -131,7 +131,7 @@ test('a room left before a backup is restored shows the backup when it is back',
   expect(texts(await until(messages, ready))).toEqual(['kept', 'reply', 'new'])
 })
 
-test('a message sent in a room that nobody watches goes if the backup lacks it', async () => {
+test('a message sent in an unwatched room goes if the backup lacks it', async () => {
   const server = scriptedChat()
   const { chat } = server
   talkOf(server)

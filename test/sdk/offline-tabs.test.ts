@@ -67,7 +67,7 @@ test('after a logout in one tab no other tab is connected or stores what it show
   await expect
     .poll(() => two.chat.connection.getSnapshot())
     .toMatchObject({ status: 'offline', reconnectInMs: null })
-  two.talk.send('told too late')
+  two.talk.send('received too late')
   two.room.send({ text: 'sent too late' }).sent.catch(() => {})
   two.chat.wake()
   await quiet()

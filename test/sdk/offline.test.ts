@@ -178,7 +178,7 @@ test('a read made without a network does not mark messages that arrive later', a
   const asked = [bodies.get('POST /api/channels/c/read')]
   held.release(new Response('', { status: 502 }))
   await until(room.messages, ({ items }) => items.length === 5)
-  // The next attempt is made while the fifth is shown, and nobody has seen it either.
+  // The next attempt is made while the fifth is shown, and no one has seen it either.
   chat.wake()
   await read
   asked.push(bodies.get('POST /api/channels/c/read'))

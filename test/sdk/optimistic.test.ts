@@ -78,7 +78,7 @@ test("a user's name goes with their reaction, and a reaction without users is hi
 })
 
 test('pending messages and reactions show the current name and image of the user', async () => {
-  const { chat, channel, tell, refuseRequests } = scriptedChat()
+  const { chat, channel, emit, refuseRequests } = scriptedChat()
   channel('c').send('hello')
   const room = chat.channel('c')
   room.messages.subscribe(() => {})
@@ -88,7 +88,7 @@ test('pending messages and reactions show the current name and image of the user
   const before = room.send({ text: 'before' })
   const user = { id: 'me', name: 'Myself', image: 'https://example.com/me.png' }
   for (const profile of [{ ...user, image: null }, user]) {
-    tell('user.updated', { user: profile })
+    emit('user.updated', { user: profile })
     await quiet()
     const last = room.messages.getSnapshot().items.at(-1)
     expect([last?.user, before.message.user]).toEqual([profile, profile])

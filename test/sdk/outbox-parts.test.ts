@@ -71,7 +71,7 @@ test('an edit that another tab has merged into a later one ends with that one', 
   expect(await first).toBe('done')
 })
 
-/** The journal of an outbox with two operations, whose storage answers when it is told to. */
+/** The journal of an outbox with two operations, whose storage answers when the test lets it. */
 async function slowJournal() {
   const storage = memoryStorage()
   const owner = 'http://chat app:me'
@@ -125,10 +125,10 @@ test('an outbox read for one user is not taken for that of the next one', async 
 })
 
 test('a tab that joins the same tabs again receives what they sent before', async () => {
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const ignore = () => {}
   const options = { onChanged: ignore, onEnded: ignore, onElected: ignore }
-  const tabs = new Tabs({ ...options, onChanged: (change) => void heard.push(change) })
+  const tabs = new Tabs({ ...options, onChanged: (change) => void received.push(change) })
   const other = new Tabs(options)
   for (const each of [tabs, other]) {
     onTestFinished(() => each.leave())
@@ -136,13 +136,13 @@ test('a tab that joins the same tabs again receives what they sent before', asyn
   }
   other.post({ kind: 'removed', clientId: 'k' })
   tabs.join('same')
-  await expect.poll(() => heard).toEqual([{ kind: 'removed', clientId: 'k' }])
+  await expect.poll(() => received).toEqual([{ kind: 'removed', clientId: 'k' }])
 })
 
 test('a tab that has joined other tabs receives nothing more from the earlier ones', async () => {
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const ignore = () => {}
-  const onChanged = (change: unknown) => void heard.push(change)
+  const onChanged = (change: unknown) => void received.push(change)
   const tabs = new Tabs({ onChanged, onEnded: ignore, onElected: ignore })
   onTestFinished(() => tabs.leave())
   for (const name of ['before', 'now']) tabs.join(name)
@@ -152,6 +152,6 @@ test('a tab that has joined other tabs receives nothing more from the earlier on
     other.join(name)
     other.post({ kind: 'removed', clientId: name })
   }
-  await expect.poll(() => heard.at(-1)).toEqual({ kind: 'removed', clientId: 'now' })
-  expect(heard).toHaveLength(1)
+  await expect.poll(() => received.at(-1)).toEqual({ kind: 'removed', clientId: 'now' })
+  expect(received).toHaveLength(1)
 })

@@ -204,7 +204,7 @@ test('an edit of a refused message changes what is shown, after a reload, too', 
 test('a message written without a session is not sent for the user after a logout', async () => {
   const storage = memoryStorage()
   const { chat } = scriptedChat({ storage })
-  const { sent } = chat.channel('c').send({ text: 'of somebody else' })
+  const { sent } = chat.channel('c').send({ text: 'of another user' })
   await Promise.all([chat.logout(), expect(sent).rejects.toMatchObject({ code: 'ABORTED' })])
   await expect(chat.connect()).rejects.toMatchObject({ code: 'ABORTED' })
   const next = scriptedChat({ storage })

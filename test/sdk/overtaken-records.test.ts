@@ -15,7 +15,7 @@ test('a message before the subscription is shown, whatever overtakes the record'
   const store = chat.channels()
   store.subscribe(() => {})
   await list.asked
-  // Nobody hears of it: the list was read before, and the topic is subscribed after it.
+  // No event of it arrives: the list was read before, and the topic is subscribed after it.
   talk.send('missed')
   list.release()
   await sync.asked
@@ -29,7 +29,7 @@ test('a message before the subscription is shown, whatever overtakes the record'
 })
 
 test('an added channel shows its last message, whatever overtakes the record', async () => {
-  const { chat, channel, hold, tell } = scriptedChat()
+  const { chat, channel, hold, emit } = scriptedChat()
   await chat.connect()
   const store = chat.channels()
   store.subscribe(() => {})
@@ -38,7 +38,7 @@ test('an added channel shows its last message, whatever overtakes the record', a
   const { id } = talk.send('first')
   const sync = hold(SYNC)
   const { lastMessage: _, ...added } = talk.record()
-  tell('channel.added', { channel: added })
+  emit('channel.added', { channel: added })
   await sync.asked
   talk.react(id, '👍', 'ana')
   await quiet()
@@ -48,7 +48,7 @@ test('an added channel shows its last message, whatever overtakes the record', a
 
 test('a record that is ahead of a restored server is loaded once', async () => {
   const clock = stoppedClock()
-  const { chat, channel, count, tell } = scriptedChat()
+  const { chat, channel, count, emit } = scriptedChat()
   const talk = channel('c')
   for (const text of ['one', 'two', 'three']) talk.send(text)
   await chat.connect()
@@ -60,7 +60,7 @@ test('a record that is ahead of a restored server is loaded once', async () => {
   restored.send('one')
   const { lastMessage: _, ...added } = restored.record()
   const before = count(SYNC)
-  tell('channel.added', { channel: added })
+  emit('channel.added', { channel: added })
   await clock.forward(60_000)
   expect(count(SYNC)).toBe(before + 1)
 })

@@ -15,15 +15,15 @@ async function unreadRooms() {
   }
   const unread = ['1', '2', '3'].map((text) => chat.one.send(text).id)
   await until(room.messages, ({ items }) => items.length === 4)
-  chat.tellUnread('one', 3)
-  chat.tellUnread('two', 1)
+  chat.emitUnread('one', 3)
+  chat.emitUnread('two', 1)
   const counts = () => chat.chat.unread.getSnapshot().byChannel
   await until(chat.chat.unread, ({ byChannel }) => byChannel.one === 3 && byChannel.two === 1)
   return { ...chat, room, other, unread, counts }
 }
 
 test('a channel that is read in part shows the remaining count, and never zero', async () => {
-  const { chat, room, unread, counts, hold, tellUnread } = await unreadRooms()
+  const { chat, room, unread, counts, hold, emitUnread } = await unreadRooms()
   const shown: (number | undefined)[] = []
   chat.unread.subscribe(() => shown.push(counts().one))
   const held = hold(READ)
@@ -32,16 +32,16 @@ test('a channel that is read in part shows the remaining count, and never zero',
   expect(counts().one).toBe(3)
   held.release()
   await marked
-  tellUnread('one', 2)
+  emitUnread('one', 2)
   await until(chat.unread, ({ byChannel }) => byChannel.one === 2)
   expect(new Set(shown)).toEqual(new Set([2]))
 })
 
 test('a channel that is read in part shows the remaining count of the answer', async () => {
-  const { chat, room, unread, counts, intercept, one, tell } = await unreadRooms()
+  const { chat, room, unread, counts, intercept, one, emit } = await unreadRooms()
   const left = { lastReadSeq: 2, unreadCount: 2, unreadVersion: one.own.unreadVersion + 1 }
   intercept(READ, () => Response.json({ success: true, ...left }))
-  tell('channel.total_unread_changed', { count: 4 })
+  emit('channel.total_unread_changed', { count: 4 })
   await until(chat.unread, ({ total }) => total === 4)
   const totals: number[] = []
   chat.unread.subscribe(() => totals.push(chat.unread.getSnapshot().total))

@@ -78,7 +78,7 @@ test('a channel is marked as read once in a while, by one call at a time', async
     mark: ({ messageId }) => {
       marked.push(messageId)
       return new Promise((resolve) => {
-        answer = () => resolve({ unreadCount: 0 } as never) // nobody reads it
+        answer = () => resolve({ unreadCount: 0 } as never) // it is not read
       })
     },
   })

@@ -134,17 +134,17 @@ test('a client that stops listening to its page gets no more of its events', () 
     removeEventListener: page.removeEventListener.bind(page),
   }
   for (const [name, value] of Object.entries(globals)) provide(name, value)
-  const heard: string[] = []
-  const stops = [...onWake(() => heard.push('wake')), ...onSleep(() => heard.push('sleep'))]
+  const received: string[] = []
+  const stops = [...onWake(() => received.push('wake')), ...onSleep(() => received.push('sleep'))]
   const dispatchAll = () => {
     for (const name of ['online', 'offline', 'pagehide']) page.dispatchEvent(new Event(name))
     shown.dispatchEvent(new Event('visibilitychange'))
   }
   dispatchAll()
-  expect(heard).toEqual(['wake', 'sleep', 'sleep', 'wake'])
+  expect(received).toEqual(['wake', 'sleep', 'sleep', 'wake'])
   for (const stop of stops) stop()
   dispatchAll()
-  expect(heard).toHaveLength(4)
+  expect(received).toHaveLength(4)
 })
 
 /** A global that browsers have, until the test ends. */

@@ -8,7 +8,7 @@ const lastActiveAt = new Date(0).toISOString()
 
 test('members who come with a room are shown as online without another call', async () => {
   const clock = stoppedClock()
-  const { chat, channel, data, requests, tell } = scriptedChat()
+  const { chat, channel, data, requests, emit } = scriptedChat()
   channel('c')
   data.online.add('ana')
   await chat.connect()
@@ -21,7 +21,7 @@ test('members who come with a room are shown as online without another call', as
   await clock.forward(1_000)
   expect(ana.getSnapshot().isOnline).toBe(true)
   expect(requests.filter((request) => request.includes('/users'))).toEqual([])
-  tell('presence.offline', { userId: 'ana', lastActiveAt, version: 2 })
+  emit('presence.offline', { userId: 'ana', lastActiveAt, version: 2 })
   await quiet()
   expect(ana.getSnapshot().isOnline).toBe(false)
   // The presence that came with the room is out of date.
@@ -53,7 +53,7 @@ test('members who came before a connection was lost are asked for after it', asy
 })
 
 test('a room load does not overwrite a newer online event', async () => {
-  const { chat, channel, tell, hold } = scriptedChat()
+  const { chat, channel, emit, hold } = scriptedChat()
   channel('c')
   await chat.connect()
   const ana = chat.presence('ana')
@@ -62,7 +62,7 @@ test('a room load does not overwrite a newer online event', async () => {
   const room = chat.channel('c')
   room.members.subscribe(() => {})
   await held.asked
-  tell('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
+  emit('presence.online', { userId: 'ana', lastActiveAt, version: 2 })
   await quiet()
   held.release()
   await until(room.members, ready)

@@ -140,7 +140,7 @@ test("reads and messages that cross cost no request and end in the server's stat
   await until(list, ready)
   await quiet()
   const before = count(/./)
-  // The author has read everything on another device; that news comes after the message.
+  // The author has read everything on another device; that event comes after the message.
   talk.reads.set('me', 1)
   talk.send('2', { by: 'me' })
   await until(room.reads, ({ byUser: { me } }) => me?.lastReadSeq === 2)
@@ -148,7 +148,7 @@ test("reads and messages that cross cost no request and end in the server's stat
   const readAt = lastActiveAt
   const late = { channelId: 'c', userId: 'me', lastReadSeq: 1, lastReadMessageId: null, readAt }
   publish('chat:app:c', { type: 'read.updated', payload: late })
-  // Here nobody knows of the read before the message.
+  // Here no one knows of the read before the message.
   talk.read('ana', 2)
   talk.send('3', { by: 'ana' })
   await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 3)

@@ -6,7 +6,7 @@ import { listed } from '../support/scripted/listed.ts'
 /** A list of channels, and a room with messages of Ana and of the user. */
 async function shownNames() {
   const scripted = await listed()
-  const { chat, list, one, tell } = scripted
+  const { chat, list, one, emit } = scripted
   one.send('mine', { by: 'me' })
   const room = chat.channel('one')
   room.messages.subscribe(() => {})
@@ -17,7 +17,7 @@ async function shownNames() {
     me: chat.me.getSnapshot()?.name,
   })
   const rename = async (id: string, name: string, version?: number) => {
-    tell('user.updated', { user: { id, name, image: null }, version })
+    emit('user.updated', { user: { id, name, image: null }, version })
     await quiet()
   }
   return { ...scripted, names, rename }

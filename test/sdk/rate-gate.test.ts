@@ -199,7 +199,7 @@ test('a device that says that it is offline sends while its socket works, not af
   channel('c')
   await chat.connect()
   const room = chat.channel('c')
-  await room.send({ text: 'heard' }).sent
+  await room.send({ text: 'online' }).sent
   expect(count(/^POST .*\/messages$/)).toBe(1)
   cut()
   await isOffline(chat)

@@ -131,12 +131,12 @@ test('a page is notified of a logout, and lets the same user in again', async ()
   const { page, clients } = await loginPage()
   const { container, root } = mount()
   let login = (_: string) => {}
-  const told = new Set<string>()
+  const loggedOut = new Set<string>()
   const Door = ({ name }: { name: string }) => {
     const [userId, setUserId] = useState<string | undefined>('ana')
     login = setUserId
     const onLogout = () => {
-      told.add(name)
+      loggedOut.add(name)
       setUserId(undefined)
     }
     return page(userId, onLogout)
@@ -145,7 +145,7 @@ test('a page is notified of a logout, and lets the same user in again', async ()
   for (const name of ['before', 'now']) await act(() => root.render(createElement(Door, { name })))
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)
   await act(async () => [...clients][0]?.logout())
-  expect([container.textContent, [...told]]).toEqual(['nobodynobody', ['now']])
+  expect([container.textContent, [...loggedOut]]).toEqual(['nobodynobody', ['now']])
   await act(() => login('ana'))
   expect(clients.size).toBe(2)
   await vi.waitFor(() => act(() => expect(last()).toBe('live')), patient)

@@ -31,7 +31,7 @@ const strictly = (chat: ChatClient, Component: () => string) =>
 
 test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode', async () => {
   const clock = stoppedClock()
-  const { chat, channel, topics, requests, tell, cut, mend } = scriptedChat()
+  const { chat, channel, topics, requests, emit, cut, mend } = scriptedChat()
   const talk = channel('c')
   const { id } = talk.send('root')
   await chat.connect()
@@ -65,7 +65,7 @@ test('after unmount no hook keeps a topic, a timer or a load, even in StrictMode
   requests.length = 0
   const renders = shown.length
   talk.send('nobody looks')
-  tell('presence.online', { userId: 'ana', lastActiveAt: new Date(0).toISOString() })
+  emit('presence.online', { userId: 'ana', lastActiveAt: new Date(0).toISOString() })
   cut()
   await clock.forward(1)
   mend()

@@ -13,14 +13,14 @@ test('a reaction in another form of Unicode than the stored one is shown once', 
   const { messages } = room
   messages.subscribe(() => {})
   await until(messages, ready)
-  const heard: string[] = []
-  chat.on('reaction.added', ({ payload }) => heard.push(payload.reaction.type))
+  const received: string[] = []
+  chat.on('reaction.added', ({ payload }) => received.push(payload.reaction.type))
   const reactions = () => messages.getSnapshot().items[0]?.reactions
   const [composed, decomposed] = ['caf\u00e9', 'cafe\u0301']
   const reacted = room.react(id, decomposed)
   expect(reactions()).toMatchObject([{ type: composed, count: 1 }])
   await reacted
-  await expect.poll(() => heard).toEqual([composed])
+  await expect.poll(() => received).toEqual([composed])
   expect(reactions()).toMatchObject([{ type: composed, count: 1, own: true }])
   const taken = room.unreact(id, decomposed)
   expect(reactions()).toEqual([])

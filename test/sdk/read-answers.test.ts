@@ -8,18 +8,18 @@ const READ = /POST .*\/read$/
 const ID = '01234567-89ab-7cde-8f01-23456789abcd'
 
 test('a read that is answered before its event is not repeated for an own message', async () => {
-  const { chat, list, one, count, tell, tellUnread, intercept } = await listed()
+  const { chat, list, one, count, emit, emitUnread, intercept } = await listed()
   const room = chat.channel('one')
   room.watch()
   await until(room.messages, ready)
-  tellUnread('one', 1)
+  emitUnread('one', 1)
   const left = { lastReadSeq: 1, unreadCount: 0, unreadVersion: one.own.unreadVersion + 1 }
   intercept(READ, () => Response.json({ success: true, ...left }))
   const marked = room.markRead()
   one.send('mine', { by: 'me' })
   await until(room.messages, ({ items }) => items.length === 2)
   await Promise.all([marked, room.markRead()])
-  tell('channel.total_unread_changed', { count: 2 })
+  emit('channel.total_unread_changed', { count: 2 })
   await until(chat.unread, ({ total }) => total === 2)
   expect(count(READ)).toBe(1)
   const [channel] = list.getSnapshot().items.filter(({ id }) => id === 'one')
@@ -27,12 +27,12 @@ test('a read that is answered before its event is not repeated for an own messag
 })
 
 test('a channel that was requested before it was read does not become unread again', async () => {
-  const { chat, list, one, hold, tellUnread, intercept } = await listed()
+  const { chat, list, one, hold, emitUnread, intercept } = await listed()
   const room = chat.channel('one')
   room.watch()
   await until(room.messages, ready)
   const record = { ...one.record(), lastReadSeq: 0 }
-  tellUnread('one', 1)
+  emitUnread('one', 1)
   const left = { lastReadSeq: 1, unreadCount: 0, unreadVersion: one.own.unreadVersion + 1 }
   intercept(READ, () => Response.json({ success: true, ...left }))
   await room.markRead()

@@ -1,8 +1,8 @@
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { chatOf, isLive, isOffline, ready, texts, until } from '../support/chat.ts'
+import { countCalls } from '../support/counted-calls.ts'
 import { quiet } from '../support/scripted/index.ts'
-import { countCalls } from '../support/talk.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages: sends, requests } = limits.rates
@@ -100,7 +100,7 @@ test('a reader who is no member marks nothing as read, also without a connection
   expect(calls.filter((call) => call.endsWith('/read'))).toEqual([])
 })
 
-test('someone who has left a public channel can still open its record', async () => {
+test('a user who has left a public channel can still open its record', async () => {
   const { owner, channelId, calls, chat, room } = await createReader('leaver')
   await owner.members.add({ channelId, userIds: ['leaver'] })
   await chat.connect()

@@ -12,8 +12,8 @@ async function unreadRoom() {
   const room = chat.chat.channel('one')
   room.watch()
   await until(room.messages, ready)
-  chat.tellUnread('one', 3)
-  chat.tell('channel.total_unread_changed', { count: 5 })
+  chat.emitUnread('one', 3)
+  chat.emit('channel.total_unread_changed', { count: 5 })
   await until(chat.list, ({ totalUnread }) => totalUnread === 5)
   const shown = () => {
     const { items, totalUnread } = chat.list.getSnapshot()
@@ -27,7 +27,7 @@ async function unreadRoom() {
 }
 
 test('a read shows at once in list, room and total, until newer counts arrive', async () => {
-  const { room, shown, hold, tell, tellUnread } = await unreadRoom()
+  const { room, shown, hold, emit, emitUnread } = await unreadRoom()
   expect(shown()).toEqual([3, 5])
   const held = hold(READ)
   const marked = room.markRead()
@@ -37,23 +37,23 @@ test('a read shows at once in list, room and total, until newer counts arrive', 
   await marked
   expect(shown()).toEqual([0, 2])
   // A count from before the read is late.
-  tell('channel.unread_changed', { channelId: 'one', count: 3, version: 1 })
+  emit('channel.unread_changed', { channelId: 'one', count: 3, version: 1 })
   await quiet()
   expect(shown()).toEqual([0, 2])
   // One more came meanwhile.
-  tellUnread('one', 1)
-  tell('channel.total_unread_changed', { count: 3 })
+  emitUnread('one', 1)
+  emit('channel.total_unread_changed', { count: 3 })
   await quiet()
   expect(shown()).toEqual([1, 3])
 })
 
 test('a count that arrives while a read is on its way is not shown', async () => {
-  const { room, shown, hold, tell } = await unreadRoom()
+  const { room, shown, hold, emit } = await unreadRoom()
   const held = hold(READ)
   const marked = [room.markRead(), room.markRead()]
   await held.asked
-  tell('channel.unread_changed', { channelId: 'one', count: 4, version: 1 })
-  tell('channel.total_unread_changed', { count: 6 })
+  emit('channel.unread_changed', { channelId: 'one', count: 4, version: 1 })
+  emit('channel.total_unread_changed', { count: 6 })
   await quiet()
   expect(shown()).toEqual([0, 2])
   held.release()
@@ -88,13 +88,13 @@ test('a refused read is taken back, and one in an outage is shown until it is se
 })
 
 test('a read that a server of an earlier version answers leaves numbers', async () => {
-  const { room, shown, intercept, tell, tellUnread } = await unreadRoom()
+  const { room, shown, intercept, emit, emitUnread } = await unreadRoom()
   intercept(READ, () => Response.json({ success: true, lastReadSeq: 1 }))
   await room.markRead()
   expect(shown()).toEqual([3, 5])
   // The counts that are left come in events.
-  tellUnread('one', 0)
-  tell('channel.total_unread_changed', { count: 2 })
+  emitUnread('one', 0)
+  emit('channel.total_unread_changed', { count: 2 })
   await quiet()
   expect(shown()).toEqual([0, 2])
 })
@@ -116,10 +116,10 @@ test('a read between two connections shows what is left once there is one', asyn
 })
 
 test('reading makes no call where nothing is unread, and one where anything may be', async () => {
-  const { chat, one, room, count, tell, tellUnread, shown } = await unreadRoom()
+  const { chat, one, room, count, emit, emitUnread, shown } = await unreadRoom()
   await room.markRead()
-  tellUnread('one', 0)
-  tell('channel.total_unread_changed', { count: 0 })
+  emitUnread('one', 0)
+  emit('channel.total_unread_changed', { count: 0 })
   await until(chat.unread, ({ total }) => total === 0)
   expect([shown(), count(READ)]).toEqual([[0, 0], 1])
   await room.markRead()
@@ -131,7 +131,7 @@ test('reading makes no call where nothing is unread, and one where anything may 
   await until(room.messages, ({ items }) => items.length === 3)
   await room.markRead()
   expect(count(READ)).toBe(2)
-  tellUnread('one', 1)
+  emitUnread('one', 1)
   await until(chat.unread, ({ byChannel }) => byChannel.one === 1)
   await room.markRead()
   expect(count(READ)).toBe(3)
@@ -224,10 +224,10 @@ test('the later of two reads counts if the message of one is not loaded', async 
 })
 
 test('after a backup was restored, values known before do not count as newer', async () => {
-  const { chat, channel, list, tellSettings, tellUnread, ...server } = await unreadRoom()
+  const { chat, channel, list, emitSettings, emitUnread, ...server } = await unreadRoom()
   const { data, cut, mend, loseEvents } = server
-  tellSettings('one', { starred: true, muted: true })
-  tellUnread('one', 4)
+  emitSettings('one', { starred: true, muted: true })
+  emitUnread('one', 4)
   await until(list, ({ items }) => items.some(({ unreadCount }) => unreadCount === 4))
   cut()
   await isOffline(chat)

@@ -42,8 +42,12 @@ test("the five minutes of the client's README work on a new app", async () => {
     await runExamples([backend], given, [])
   })
   await expect.poll(() => said).toEqual(['Tokens: http://127.0.0.1:3000/chat-token'])
-  // The backend does not wait for its users. Nobody opens a page as soon as that.
-  const findBen = () => db`select from users where app_id = ${appId} and id = 'ben'`
+  // The backend does not wait for its users. No one opens a page as soon as that.
+  const findBen = () => db`
+    select
+    from users
+    where app_id = ${appId}
+      and id = 'ben'`
   await expect.poll(findBen).toHaveLength(1)
   const given = {
     createChatClient,

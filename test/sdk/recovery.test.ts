@@ -28,7 +28,10 @@ function holding(isHeld: (request: string) => boolean) {
   return { fetch: held, isCaught, release }
 }
 /** A new epoch: past events cannot be recovered any more. */
-const loseEvents = () => world().db`update service set value = value || 'x' where key = 'epoch'`
+const loseEvents = () => world().db`
+  update service
+  set value = value || 'x'
+  where key = 'epoch'`
 
 /** Everything that a room shows, with one thread. */
 async function shown(chat: ChatClient, channelId: string, rootId: string) {

@@ -29,7 +29,7 @@ function lateSnapshot() {
   return { ...server, talk, room: server.chat.channel('c'), release, stored }
 }
 
-test('a snapshot that is read once the room is subscribed leaves no hole', async () => {
+test('a snapshot that is read once the room is subscribed leaves no gap', async () => {
   const { chat, room, hold, release } = lateSnapshot()
   room.watch()
   const sync = hold(/^POST \/api\/sync$/)
@@ -99,12 +99,12 @@ test('a snapshot that is read once connected replaces no total, and keeps no lis
 })
 
 test('a snapshot that is read after an event with the total does not replace it', async () => {
-  const { chat, hold, tell, release } = lateList()
+  const { chat, hold, emit, release } = lateList()
   chat.channels().subscribe(() => {})
   const load = hold(/^GET \/api\/channels\?/)
   chat.connect().catch(() => {})
   await load.asked
-  tell('channel.total_unread_changed', { count: 9, version: 60 })
+  emit('channel.total_unread_changed', { count: 9, version: 60 })
   await until(chat.unread, ({ total }) => total === 9)
   release()
   await quiet()

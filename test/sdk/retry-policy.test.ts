@@ -57,8 +57,8 @@ test.each([
 
 test('an error of a newer server has its message, and means what its status says', async () => {
   const error = { code: 'CHANNEL_ARCHIVED', message: 'The channel is archived' }
-  const told = await errorOf(Response.json({ error }, { status: 409 }))
-  expect(told).toMatchObject({ ...error, code: 'CONFLICT' })
+  const newer = await errorOf(Response.json({ error }, { status: 409 }))
+  expect(newer).toMatchObject({ ...error, code: 'CONFLICT' })
 })
 
 test('the client knows the codes of the contract, and their statuses', async () => {

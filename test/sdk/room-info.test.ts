@@ -44,7 +44,7 @@ test('a record that was refused is not asked for again each time it is shown', a
 })
 
 test('a listener of a record is called when a list has news of it, and only then', async () => {
-  const { chat, channel, tellSettings } = scriptedChat()
+  const { chat, channel, emitSettings } = scriptedChat()
   for (const id of ['c', 'other']) channel(id)
   await chat.connect()
   const list = chat.channels()
@@ -54,10 +54,10 @@ test('a listener of a record is called when a list has news of it, and only then
   info.subscribe(() => {
     calls += 1
   })
-  tellSettings('other', { starred: true, muted: false })
+  emitSettings('other', { starred: true, muted: false })
   await quiet()
   expect(calls).toBe(0)
-  tellSettings('c', { starred: true, muted: false })
+  emitSettings('c', { starred: true, muted: false })
   await quiet()
   expect(calls).toBe(1)
   expect(info.getSnapshot().channel?.starred).toBe(true)

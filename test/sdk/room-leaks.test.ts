@@ -6,7 +6,7 @@ import { stoppedClock } from '../support/scripted/time.ts'
 /** Longer than a room lingers, and than any load waits before it is retried. */
 const LONG_MS = 60_000
 
-test('a room that nobody watches keeps no topic and no timer, and makes no requests', async () => {
+test('an unwatched room keeps no topic and no timer, and makes no requests', async () => {
   const clock = stoppedClock()
   const { chat, channel, topics, requests } = scriptedChat()
   const talk = channel('c')
@@ -112,7 +112,7 @@ test('a room that is watched again shows what happened meanwhile', async () => {
 })
 
 test('a member who was removed and added again sees members, pins and reads again', async () => {
-  const { chat, channel, tell, refuse, allow } = scriptedChat()
+  const { chat, channel, emit, refuse, allow } = scriptedChat()
   const talk = channel('c')
   const { id } = talk.send('one')
   talk.pin(id)
@@ -126,7 +126,7 @@ test('a member who was removed and added again sees members, pins and reads agai
   await until(room.members, ({ status, items }) => status === 'failed' && items.length === 0)
   allow('chat:app:c')
   const { lastMessage: _, ...added } = talk.record()
-  tell('channel.added', { channel: added })
+  emit('channel.added', { channel: added })
   await until(room.members, (shown) => ready(shown) && shown.items.length === 2)
   await until(room.pins, (shown) => ready(shown) && shown.items.length === 1)
   await until(room.reads, ({ byUser: { ana } }) => ana?.lastReadSeq === 1)
@@ -177,7 +177,7 @@ test('a sent message ends typing at once, and a lost connection without a call',
   expect(await calls()).toBe(3)
 })
 
-test('someone is shown as typing until they stop, send, or are silent for 8 seconds', async () => {
+test('a user is shown as typing until they stop, send, or are silent for 8 seconds', async () => {
   const clock = stoppedClock()
   const { chat, channel, cut } = scriptedChat()
   const talk = channel('c', ['me', 'ana', 'ben'])
@@ -228,7 +228,7 @@ async function watchedRoom() {
   return { clock, talk, id, room, stop }
 }
 
-test('rooms that nobody watches have no topic after lost events either', async () => {
+test('unwatched rooms have no topic after lost events either', async () => {
   const clock = stoppedClock()
   const { chat, channel, topics, cut, mend, loseEvents } = scriptedChat()
   for (const id of ['c', 'd']) channel(id).send('hello')

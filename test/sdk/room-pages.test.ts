@@ -168,11 +168,11 @@ test('the first message of a thread stays above it while it is being deleted', a
   thread.subscribe(() => {})
   await chat.connect()
   await until(thread, ready)
-  const tell = holdEvents()
+  const releaseEvents = holdEvents()
   await room.delete('c-0001')
   expect(room.messages.getSnapshot().items.map(({ text }) => text)).not.toContain('1')
   expect(thread.getSnapshot().parent).toMatchObject({ text: '1', deletedAt: null })
-  tell()
+  releaseEvents()
   expect(thread.getSnapshot().parent?.deletedAt).not.toBeNull()
 })
 
@@ -203,14 +203,14 @@ test('after a jump to one of the last messages new ones are shown', async () => 
 })
 
 test('a page that was asked for before a rename shows the new name', async () => {
-  const { chat, room, tell, hold } = roomOf(60)
+  const { chat, room, emit, hold } = roomOf(60)
   room.messages.subscribe(() => {})
   await chat.connect()
   await until(room.messages, ready)
   const page = hold(/messages\?.*before=/)
   const loaded = room.messages.loadOlder()
   await page.asked
-  tell('user.updated', { user: { id: 'ana', name: 'Renamed', image: null } })
+  emit('user.updated', { user: { id: 'ana', name: 'Renamed', image: null } })
   await quiet()
   page.release()
   await loaded

@@ -24,13 +24,13 @@ async function opened() {
 const FORBIDDEN = { status: 'failed', error: { code: 'FORBIDDEN' } }
 
 test('the result of a load that access was lost during is not shown', async () => {
-  const { room, talk, hold, tell } = await opened()
+  const { room, talk, hold, emit } = await opened()
   talk.send('reply', { parentId: 'c-0001' })
   const held = hold(/replies/)
   const thread = room.thread('c-0001')
   thread.subscribe(() => {})
   await held.asked
-  tell('channel.removed', { channelId: 'c' })
+  emit('channel.removed', { channelId: 'c' })
   await until(thread, ({ status }) => status === 'failed')
   held.release()
   await quiet()
@@ -39,7 +39,7 @@ test('the result of a load that access was lost during is not shown', async () =
 
 test('a load that failed before access was lost is not tried again', async () => {
   const clock = stoppedClock()
-  const { chat, channel, count, refuseRequests, tell } = scriptedChat()
+  const { chat, channel, count, refuseRequests, emit } = scriptedChat()
   channel('c').send('1')
   await chat.connect()
   const room = chat.channel('c')
@@ -47,7 +47,7 @@ test('a load that failed before access was lost is not tried again', async () =>
   onTestFinished(room.pins.subscribe(() => {}))
   await clock.forward(1)
   await until(room.pins, ({ status }) => status === 'failed')
-  tell('channel.removed', { channelId: 'c' })
+  emit('channel.removed', { channelId: 'c' })
   await quiet()
   const before = count(/pins/)
   refuseRequests()
@@ -73,9 +73,9 @@ test('a deleted message leaves nothing above its thread', async () => {
 })
 
 test('a changed profile changes no other user', async () => {
-  const { chat, tell } = await opened()
+  const { chat, emit } = await opened()
   const rename = async (id: string, name: string) => {
-    tell('user.updated', { user: { id, name, image: null } })
+    emit('user.updated', { user: { id, name, image: null } })
     await quiet()
     return chat.me.getSnapshot()
   }

@@ -6,7 +6,7 @@ import { quiet, type ScriptedChat, scriptedChat } from '../support/scripted/inde
 import { useGlobals } from '../support/use-globals.ts'
 import { createWebLocks } from '../support/web-locks.ts'
 
-/** Which of several tabs sends: phones suspend those that nobody looks at, with their locks. */
+/** Which of several tabs sends: phones suspend hidden ones, with their locks. */
 
 const document = Object.assign(new EventTarget(), { visibilityState: 'visible' })
 const locks = createWebLocks()

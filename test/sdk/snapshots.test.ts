@@ -13,7 +13,7 @@ const stored = { version: 1, ...room }
 const listed = { channel: { id: 'c', type: 'group', rev: 1, unreadCount: 0 }, sortKey: 1 }
 const storedList = { version: 1, epoch: 'e', totalUnread: 0, listed: [listed] }
 
-/** A storage in memory, whose writes fail or wait as they are told. */
+/** A storage in memory, whose writes a test makes fail or wait. */
 function openStorage() {
   const rows = new Map<string, unknown>()
   const written: string[] = []
@@ -95,8 +95,10 @@ test('a room that changes all the time is stored once in a while, another only o
   const { storage, written } = openStorage()
   const writer = createSnapshots(storage, { intervalMs: INTERVAL_MS }).start(OWNER, source)
   writer.note('calm')
+  expect(vi.getTimerCount()).toBe(1)
   for (let at = 0; at < 2 * INTERVAL_MS; at += 500) {
     writer.note('busy')
+    expect(vi.getTimerCount()).toBe(1)
     await vi.advanceTimersByTimeAsync(500)
   }
   expect(written).toEqual(['room calm', 'room busy', 'room busy'])

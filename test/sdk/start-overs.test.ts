@@ -5,7 +5,7 @@ import { scriptedChat } from '../support/scripted/index.ts'
 
 const SYNC = /^POST \/api\/sync$/
 
-/** A live room of one message. While the client is away too much happens to be told. */
+/** A live room of one message. While the client is away more happens than a sync answers. */
 async function opened() {
   const server = scriptedChat()
   const { chat, channel, cut, mend, loseEvents, intercept } = server

@@ -2,20 +2,20 @@ import { createStore } from '@parley/client/internal/shared/store'
 import { expect, test } from 'vitest'
 
 test('a listener that unsubscribes twice ends its own watch only, and once', () => {
-  const told: string[] = []
+  const calls: string[] = []
   const store = createStore(0, {
-    onError: (error) => void told.push(`error ${error}`),
-    onWatched: () => void told.push('watched'),
-    onUnwatched: () => void told.push('unwatched'),
+    onError: (error) => void calls.push(`error ${error}`),
+    onWatched: () => void calls.push('watched'),
+    onUnwatched: () => void calls.push('unwatched'),
   })
-  const stop = store.subscribe(() => void told.push('first'))
+  const stop = store.subscribe(() => void calls.push('first'))
   stop()
   stop()
-  expect(told).toEqual(['watched', 'unwatched'])
-  const stopSecond = store.subscribe(() => void told.push('second'))
+  expect(calls).toEqual(['watched', 'unwatched'])
+  const stopSecond = store.subscribe(() => void calls.push('second'))
   stop()
   store.set(1)
-  expect(told).toEqual(['watched', 'unwatched', 'watched', 'second'])
+  expect(calls).toEqual(['watched', 'unwatched', 'watched', 'second'])
   stopSecond()
-  expect(told.at(-1)).toBe('unwatched')
+  expect(calls.at(-1)).toBe('unwatched')
 })

@@ -125,7 +125,7 @@ test('a refused append fails its call and the later ones with that error', async
   await expect(ended.write('y')).rejects.toMatchObject({ code: 'VALIDATION_ERROR' })
 })
 
-test('parts are put together by their places until a message ends or is deleted', () => {
+test('streamed parts are joined by position until their message ends or is deleted', () => {
   const message = {
     id: 'm',
     text: '',

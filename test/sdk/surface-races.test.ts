@@ -50,15 +50,15 @@ test('a listener that throws is reported, and the others are still called', asyn
   await chat.connect()
   room.messages.subscribe(() => {})
   await until(room.messages, ready)
-  const heard = new Set<string>()
+  const received = new Set<string>()
   const fail = () => {
     throw new Error('of the application')
   }
-  for (const listener of [fail, () => heard.add('store')]) room.messages.subscribe(listener)
-  for (const listener of [fail, () => heard.add('event')]) chat.on('message.new', listener)
+  for (const listener of [fail, () => received.add('store')]) room.messages.subscribe(listener)
+  for (const listener of [fail, () => received.add('event')]) chat.on('message.new', listener)
   talk.send('one')
   await quiet()
-  expect([...heard].sort()).toEqual(['event', 'store'])
+  expect([...received].sort()).toEqual(['event', 'store'])
   expect(errors.length).toBeGreaterThan(1)
 })
 
@@ -70,16 +70,16 @@ test('a selected part notifies its listeners of its own changes only', async () 
   room.messages.subscribe(() => {})
   await until(room.messages, ready)
   const count = select(room.messages, ({ items }) => items.length)
-  const told: number[] = []
-  count.subscribe(() => told.push(count.getSnapshot()))
+  const notified: number[] = []
+  count.subscribe(() => notified.push(count.getSnapshot()))
   const message = talk.send('one')
   await quiet()
   talk.edit(message.id, 'edited')
   await until(room.messages, ({ items }) => items[0]?.text === 'edited')
-  expect(told).toEqual([1])
+  expect(notified).toEqual([1])
 })
 
-test('roots are loaded although a jump in them has failed', async () => {
+test('messages without replies load although a jump among them has failed', async () => {
   const { chat, channel, hold, refuseRequests } = scriptedChat()
   const talk = channel('c')
   const { id: parentId } = talk.send('hello')
@@ -180,8 +180,8 @@ test('handles of a freed room go on: paging, jumps, sends and a subscription', a
   expect(texts(freed.messages.getSnapshot()).slice(-2)).toEqual(['120', 'sent'])
 })
 
-/** Messages of a channel, as its events tell them. */
-function told(count: number) {
+/** Messages of a channel, and its events. */
+function sentMessages(count: number) {
   const events: Parameters<typeof applyEvent>[1][] = []
   const talk = createChannel('c', {
     me: 'me',
@@ -193,7 +193,7 @@ function told(count: number) {
 }
 
 test('messages that arrive below a window into history are kept up to a limit', () => {
-  const { events, messages } = told(3_000)
+  const { events, messages } = sentMessages(3_000)
   const history = messages.slice(50, 100)
   const window = { from: 51, to: 100 }
   let state: ChannelState = withWindow(upsertMessages(emptyState, history), {}, window)
@@ -208,8 +208,8 @@ test('messages that arrive below a window into history are kept up to a limit', 
   expect(addNewest(state, newest).mainWindow?.from).toBe(2_951)
 })
 
-test('sent messages wait for a timeline that nobody opens in a bounded number', () => {
-  const { messages } = told(300)
+test('a bounded number of sent messages waits for a timeline that is never opened', () => {
+  const { messages } = sentMessages(300)
   const page = { messages: [], hasMore: false } as const
   const sent = messages.reduce(
     (state, message) => dropShownSent(addSent(state, { ...message, parentId: 'root' })),
@@ -220,26 +220,26 @@ test('sent messages wait for a timeline that nobody opens in a bounded number', 
 })
 
 test('a listener gets an event once, with its place, when rooms and lists show it', async () => {
-  const { chat, channel, tell } = scriptedChat()
+  const { chat, channel, emit } = scriptedChat()
   const talk = channel('c')
   const [room, list] = [chat.channel('c'), chat.channels()]
   for (const store of [room.messages, list]) store.subscribe(() => {})
   await chat.connect()
   await Promise.all([until(room.messages, ready), until(list, ready)])
   await quiet()
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const types: string[] = []
   const stop = chat.on('*', ({ type }) => types.push(type))
   chat.on('message.new', ({ payload: _, ...event }) => {
     const [{ lastMessage } = {}] = list.getSnapshot().items
-    heard.push(event, texts(room.messages.getSnapshot()), lastMessage?.text)
+    received.push(event, texts(room.messages.getSnapshot()), lastMessage?.text)
   })
-  chat.on('channel.total_unread_changed', () => heard.push(chat.unread.getSnapshot().total))
+  chat.on('channel.total_unread_changed', () => received.push(chat.unread.getSnapshot().total))
   talk.send('one')
-  tell('channel.total_unread_changed', { count: 5 })
+  emit('channel.total_unread_changed', { count: 5 })
   talk.type('ana')
   const place = { topic: 'chat:app:c', channelId: 'c', rev: 1 }
-  expect(heard).toEqual([{ type: 'message.new', ...place }, ['one'], 'one', 5])
+  expect(received).toEqual([{ type: 'message.new', ...place }, ['one'], 'one', 5])
   stop()
   talk.type('ana', false)
   expect(types).toEqual(['message.new', 'channel.total_unread_changed', 'typing.start'])

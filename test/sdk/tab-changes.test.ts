@@ -10,7 +10,7 @@ import { quiet, scriptedChat } from '../support/scripted/index.ts'
 import { useGlobals } from '../support/use-globals.ts'
 import { createWebLocks } from '../support/web-locks.ts'
 
-/** A tab is told of changes by another one that shares its outbox. */
+/** A tab is notified of changes by another one that shares its outbox. */
 
 useGlobals({
   indexedDB: new IDBFactory(),
@@ -34,10 +34,10 @@ function outboxOf(...operations: OutboxOperation[]) {
     onSent: () => {},
     onChanged: () => {},
   }
-  return { queued, steps, hear: (change: TabChange) => applyTabChange(change, outbox) }
+  return { queued, steps, receive: (change: TabChange) => applyTabChange(change, outbox) }
 }
 
-/** Two tabs that share an outbox, of which the first sends. The second hears of no event. */
+/** Two tabs that share an outbox, of which the first sends. The second receives no event. */
 async function openTabs(name: string) {
   const storage = indexedDbStorage(`tab-changes-${name}`)
   const open = () => scriptedChat({ storage, userId: 'me' })
@@ -58,7 +58,7 @@ test('edits of one tab that another sends as one have all been carried out', asy
   await answer.asked
   const room = two.chat.channel('c')
   const edits = ['1', '2'].map((text) => room.edit('c-0001', { text }))
-  // The first tab has heard of both.
+  // The first tab has been notified of both.
   const shown = () => one.chat.channel('c').messages.getSnapshot().items[0]?.text
   await expect.poll(shown).toBe('2')
   answer.release()
@@ -90,32 +90,32 @@ test('a failed message that another tab sends again is sent by the tab that send
 })
 
 test('an operation on its way stays unchanged, whatever another tab sends', () => {
-  const { queued, hear } = outboxOf(draft('1', 'on its way'))
+  const { queued, receive } = outboxOf(draft('1', 'on its way'))
   Object.assign(queued.get('1') ?? {}, { isSending: true })
-  hear({ kind: 'put', operation: draft('1', 'other') })
+  receive({ kind: 'put', operation: draft('1', 'other') })
   expect(queued.get('1')?.op).toMatchObject({ text: 'on its way' })
 })
 
 test('a failed message that another tab sends again waits after what was written since', () => {
-  const { queued, steps, hear } = outboxOf({ ...draft('1'), failure }, draft('2'))
-  hear({ kind: 'put', operation: draft('1') })
+  const { queued, steps, receive } = outboxOf({ ...draft('1'), failure }, draft('2'))
+  receive({ kind: 'put', operation: draft('1') })
   expect([...queued.keys()]).toEqual(['2', '1'])
   expect([queued.get('1')?.error, steps]).toEqual([undefined, ['queued 1']])
 })
 
 test('a message that another tab was refused fails here, too', async () => {
-  const { queued, steps, hear } = outboxOf(draft('1'))
+  const { queued, steps, receive } = outboxOf(draft('1'))
   const refused = expect(queued.get('1')?.completion.promise).rejects.toMatchObject(failure)
-  hear({ kind: 'put', operation: { ...draft('1'), failure } })
+  receive({ kind: 'put', operation: { ...draft('1'), failure } })
   await refused
   expect([queued.get('1')?.error?.code, steps]).toEqual(['FORBIDDEN', []])
 })
 
 test('a discarded message is not refused, and an unknown operation is not taken', () => {
-  const { queued, steps, hear } = outboxOf(draft('1'))
-  hear({ kind: 'removed', clientId: '1', error: failure })
+  const { queued, steps, receive } = outboxOf(draft('1'))
+  receive({ kind: 'removed', clientId: '1', error: failure })
   const unknown = { ...draft('2'), type: 'poll' } as unknown // as a newer build may send it
-  hear({ kind: 'put', operation: unknown as OutboxOperation })
+  receive({ kind: 'put', operation: unknown as OutboxOperation })
   expect([steps, queued.size]).toEqual([[], 0])
 })
 
@@ -150,17 +150,17 @@ test("a tab that pauses while its outbox loads gets others' changes once it goes
   }
   const { chat, channel } = scriptedChat({ storage: { ...inner, load }, userId: 'me' })
   channel('c')
-  const heard: string[] = []
+  const received: string[] = []
   const others = new BroadcastChannel(`${inner.sharedAs} http://chat app:me`)
   onTestFinished(() => others.close())
-  others.onmessage = ({ data }) => heard.push((data as TabChange).kind)
+  others.onmessage = ({ data }) => received.push((data as TabChange).kind)
   chat.connect().catch(() => {})
   await asked
   chat.disconnect()
   await chat.connect()
   release()
   for (const text of ['while it loads', 'then']) await chat.channel('c').send({ text }).sent
-  await expect.poll(() => heard).toContain('put')
+  await expect.poll(() => received).toContain('put')
 })
 
 test('a message that was refused before a reload is rejected after it, too', async () => {

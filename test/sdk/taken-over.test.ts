@@ -124,7 +124,7 @@ test('an edit that waits follows no edit of another message', async () => {
 })
 
 test('a tab sends nothing that it knew of and another tab has discarded since', async () => {
-  const storage = indexedDbStorage('heard-of')
+  const storage = indexedDbStorage('discarded')
   const [one, two] = [scriptedChat({ storage }), scriptedChat({ storage })]
   two.data.channels = one.data.channels
   const talk = one.channel('c')

@@ -15,8 +15,8 @@ function fakeRoom() {
 
 test('a fake client has one message of each key, however often it is sent', async () => {
   const { fake, room, shown } = fakeRoom()
-  const heard: ChatEvents['message.new'][] = []
-  fake.on('message.new', (event) => heard.push(event))
+  const received: ChatEvents['message.new'][] = []
+  fake.on('message.new', (event) => received.push(event))
   fake.setOnline(false)
   const [first, again] = [1, 2].map(() => room.send({ text: 'one', clientId: 'x' }))
   expect(shown()).toEqual(['one'])
@@ -24,7 +24,7 @@ test('a fake client has one message of each key, however often it is sent', asyn
   const later = room.send({ text: 'one', clientId: 'x' })
   const answers = await Promise.all([first?.sent, again?.sent, later.sent])
   expect(new Set(answers.map((answer) => answer?.id)).size).toBe(1)
-  expect([shown(), heard.length]).toEqual([['one'], 1])
+  expect([shown(), received.length]).toEqual([['one'], 1])
 })
 
 test('a retry in a fake room replaces the answer of every handle of the message', async () => {
@@ -94,8 +94,8 @@ test('a reply to an unsent message of a fake room is in its thread once sent', a
 
 test('a fake logout discards what is unsent, in every room, and ends once', async () => {
   const { fake, room, shown } = fakeRoom()
-  const heard: string[] = []
-  fake.on('logout', ({ type }) => heard.push(type))
+  const received: string[] = []
+  fake.on('logout', ({ type }) => received.push(type))
   await room.send({ text: 'sent' }).sent
   room.refuse(new ChatError('no', { code: 'FORBIDDEN', status: 403 }))
   room.send({ text: 'refused' })
@@ -105,7 +105,7 @@ test('a fake logout discards what is unsent, in every room, and ends once', asyn
   for (const { sent } of unsent) await expect(sent).rejects.toMatchObject(ABORTED)
   expect(shown()).toEqual(['sent'])
   await fake.logout()
-  expect(heard).toEqual(['logout'])
+  expect(received).toEqual(['logout'])
 })
 
 test('after a fake logout nothing is sent or changed, and no network brings it back', async () => {

@@ -62,8 +62,8 @@ test('a fake client shows what arrives in every hook', async () => {
 test('a fake client sends, waits while offline, is refused, retries and discards', async () => {
   const fake = fakeOf()
   const room = fake.channel('team')
-  const heard: string[] = []
-  const stop = fake.on('message.new', ({ payload }) => heard.push(payload.message.text))
+  const received: string[] = []
+  const stop = fake.on('message.new', ({ payload }) => received.push(payload.message.text))
   const statuses = () => room.messages.getSnapshot().items.map(({ status }) => status)
   const one = await room.send({ text: 'one' }).sent
   expect(one).toMatchObject({ text: 'one', userId: 'ana', channelId: 'team' })
@@ -71,8 +71,8 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   const two = room.send({ text: 'two' })
   expect([statuses(), two.message.status]).toEqual([['sent', 'pending'], 'pending'])
   fake.setOnline(true)
-  expect([(await two.sent).text, statuses(), heard]).toEqual(['two', ['sent', 'sent'], heard])
-  expect(heard).toEqual(['one', 'two'])
+  expect([(await two.sent).text, statuses(), received]).toEqual(['two', ['sent', 'sent'], received])
+  expect(received).toEqual(['one', 'two'])
   stop()
 
   room.refuse(new ChatError('no', { code: 'FORBIDDEN', status: 403 }))
@@ -88,7 +88,7 @@ test('a fake client sends, waits while offline, is refused, retries and discards
   room.discard('own')
   await four.sent
   const shown = ['one', 'two', 'three', 'four'] // a message that is sent is no longer discarded
-  expect([texts(room.messages.getSnapshot()), heard.length]).toEqual([shown, 2])
+  expect([texts(room.messages.getSnapshot()), received.length]).toEqual([shown, 2])
 })
 
 test('a fake client that connects, as in a ChatProvider, is as online as set', async () => {
@@ -195,8 +195,8 @@ test('messages of a fake room stay apart although one before them was discarded'
 test('a fake client retries only what was refused, as the real one does', async () => {
   const fake = fakeOf()
   const room = fake.channel('team')
-  const heard: string[] = []
-  fake.on('message.new', ({ payload }) => heard.push(payload.message.text))
+  const received: string[] = []
+  fake.on('message.new', ({ payload }) => received.push(payload.message.text))
   const sent = room.send({ text: 'sent', clientId: 'sent' })
   await sent.sent
   sent.retry()
@@ -209,8 +209,8 @@ test('a fake client retries only what was refused, as the real one does', async 
   room.retry('pending')
   fake.setOnline(true)
   expect((await answer).text).toBe('pending')
-  expect(heard).toEqual(['sent', 'pending'])
-  expect(texts(room.messages.getSnapshot())).toEqual(heard)
+  expect(received).toEqual(['sent', 'pending'])
+  expect(texts(room.messages.getSnapshot())).toEqual(received)
 })
 
 test('the channels of a fake client are in the order of their activity, newest first', async () => {
@@ -236,13 +236,13 @@ test('a fake channel shows its last message, and a fake logout ends the user', a
   await fake.channel('team').send({ text: 'last' }).sent
   expect(fake.channels().getSnapshot().items[0]?.lastMessage?.text).toBe('last')
   expect(fake.me.getSnapshot()?.id).toBe('ana')
-  const heard: string[] = []
-  for (const type of ['logout', 'resync'] as const) fake.on(type, () => heard.push(type))
+  const received: string[] = []
+  for (const type of ['logout', 'resync'] as const) fake.on(type, () => received.push(type))
   fake.emit({ type: 'resync', channelIds: ['team'] })
-  expect(heard).toEqual(['resync'])
+  expect(received).toEqual(['resync'])
   await fake.logout()
   await expect(fake.connect()).rejects.toMatchObject({ code: 'ABORTED' })
-  expect([fake.me.getSnapshot(), fake.connection.getSnapshot().status, heard]).toEqual([
+  expect([fake.me.getSnapshot(), fake.connection.getSnapshot().status, received]).toEqual([
     null,
     'offline',
     ['resync', 'logout'],

@@ -10,9 +10,9 @@ const LIST = /GET \/api\/channels\?/
 const READ = /POST .*\/read$/
 const TYPES = ['messaging', 'group', 'team', 'livestream'] as const
 
-type Told = { count: number; version?: number }
+type Total = { count: number; version?: number }
 const step = fc.record({
-  what: fc.constantFrom('change', 'change', 'tell', 'ask', 'answer'),
+  what: fc.constantFrom('change', 'change', 'emit', 'ask', 'answer'),
   pick: fc.nat(99),
 })
 
@@ -28,22 +28,22 @@ test('the total is the newest that came, whatever is late, and right in the end'
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 12, maxLength: 40 }), async (steps) => {
       const scripted = scriptedChat()
-      const { chat, data, tell } = scripted
+      const { chat, data, emit } = scripted
       await chat.connect()
       await quiet()
-      let newest: Told & { version: number } = { count: data.total, version: data.snapshot }
+      let newest: Total & { version: number } = { count: data.total, version: data.snapshot }
       const types = [...TYPES]
       const answers: Awaited<ReturnType<typeof ask>>[] = []
       const events: (typeof newest)[] = []
-      const arrive = async (told: typeof newest) => {
-        if (told.version >= newest.version) newest = told
+      const arrive = async (total: typeof newest) => {
+        if (total.version >= newest.version) newest = total
         await quiet()
         expect(chat.unread.getSnapshot().total).toBe(newest.count)
       }
-      const tellNext = async () => {
+      const emitNext = async () => {
         const event = events.shift()
         if (!event) return
-        tell('channel.total_unread_changed', event)
+        emit('channel.total_unread_changed', event)
         await arrive(event)
       }
       const answerOne = async (pick: number) => {
@@ -57,13 +57,13 @@ test('the total is the newest that came, whatever is late, and right in the end'
           data.snapshot += 1
           events.push({ count: pick, version: data.snapshot })
         }
-        if (what === 'tell') await tellNext()
+        if (what === 'emit') await emitNext()
         const type = what === 'ask' && types.pop()
         if (type) answers.push(await ask(scripted, type))
         if (what === 'answer') await answerOne(pick)
       }
       while (answers.length > 0) await answerOne(answers.length - 1)
-      while (events.length > 0) await tellNext()
+      while (events.length > 0) await emitNext()
       expect(chat.unread.getSnapshot().total).toBe(data.total)
       chat.disconnect()
     }),
@@ -74,12 +74,12 @@ test('the total is the newest that came, whatever is late, and right in the end'
 /** A list with three unread messages in its channel `one`, of five in all, and what is shown. */
 async function unreadRoom() {
   const scripted = await listed()
-  const { chat, list, tell, tellUnread } = scripted
+  const { chat, list, emit, emitUnread } = scripted
   const room = chat.channel('one')
   room.watch()
   await until(room.messages, ready)
-  tellUnread('one', 3)
-  tell('channel.total_unread_changed', { count: 5 })
+  emitUnread('one', 3)
+  emit('channel.total_unread_changed', { count: 5 })
   await until(list, ({ totalUnread }) => totalUnread === 5)
   const totals: number[] = []
   chat.unread.subscribe(() => void totals.push(chat.unread.getSnapshot().total))
@@ -91,13 +91,13 @@ test.each([
   ['count', 'answer', 'total'],
   ['answer', 'count', 'total'],
 ])('a read does not make the total jump if it arrives by %s, %s and %s', async (...order) => {
-  const { room, hold, tell, tellUnread, totals } = await unreadRoom()
+  const { room, hold, emit, emitUnread, totals } = await unreadRoom()
   const held = hold(READ)
   const marked = room.markRead()
   await held.asked
   for (const what of order) {
-    if (what === 'count') tellUnread('one', 0)
-    if (what === 'total') tell('channel.total_unread_changed', { count: 2 })
+    if (what === 'count') emitUnread('one', 0)
+    if (what === 'total') emit('channel.total_unread_changed', { count: 2 })
     if (what === 'answer') held.release()
     await quiet()
   }
@@ -110,32 +110,32 @@ const answerWith = (total: object) => Response.json({ channels: [], settingsVers
 
 test('a count that a newer total had already is not counted twice for long', async () => {
   const scripted = await unreadRoom()
-  const { chat, tell, tellUnread, totals } = scripted
+  const { chat, emit, emitUnread, totals } = scripted
   const { release } = await ask(scripted, 'team')
   release(answerWith({ totalUnread: 6, totalUnreadVersion: 1_000 }))
   await until(chat.unread, ({ total }) => total === 6)
-  tellUnread('one', 4)
-  tell('channel.total_unread_changed', { count: 6, version: 999 })
+  emitUnread('one', 4)
+  emit('channel.total_unread_changed', { count: 6, version: 999 })
   await quiet()
   expect(totals.at(-1)).toBe(6)
 })
 
 test('totals of a server of an earlier version are taken as they come', async () => {
   const scripted = await unreadRoom()
-  const { chat, tell } = scripted
+  const { chat, emit } = scripted
   const { release } = await ask(scripted, 'team')
-  tell('channel.total_unread_changed', { count: 8, version: undefined })
+  emit('channel.total_unread_changed', { count: 8, version: undefined })
   await until(chat.unread, ({ total }) => total === 8)
   release(answerWith({ totalUnread: 6 }))
   await until(chat.unread, ({ total }) => total === 6)
   // A total with a version counts, as after a release, whatever was known before.
-  tell('channel.total_unread_changed', { count: 4, version: 1 })
+  emit('channel.total_unread_changed', { count: 4, version: 1 })
   await until(chat.unread, ({ total }) => total === 4)
 })
 
 test('after an outage lower versions count, as of a database that was moved', async () => {
-  const { chat, data, cut, mend, tell } = await unreadRoom()
-  tell('channel.total_unread_changed', { count: 9, version: 1_000_000 })
+  const { chat, data, cut, mend, emit } = await unreadRoom()
+  emit('channel.total_unread_changed', { count: 9, version: 1_000_000 })
   await until(chat.unread, ({ total }) => total === 9)
   cut()
   await isOffline(chat)
@@ -145,6 +145,6 @@ test('after an outage lower versions count, as of a database that was moved', as
   chat.wake()
   await isLive(chat)
   await until(chat.unread, ({ total }) => total === 2)
-  tell('channel.total_unread_changed', { count: 1 })
+  emit('channel.total_unread_changed', { count: 1 })
   await until(chat.unread, ({ total }) => total === 1)
 })

@@ -10,42 +10,42 @@ async function typist() {
   const { chat, channel, bodies, count, hold } = scriptedChat()
   channel('c')
   await chat.connect()
-  const told = () => ({ ...bodies.get(TYPING), times: count(/typing$/) })
-  return { clock, room: chat.channel('c'), told, hold }
+  const lastCall = () => ({ ...bodies.get(TYPING), times: count(/typing$/) })
+  return { clock, room: chat.channel('c'), lastCall, hold }
 }
 
 test('a user who types on is shown as typing until five seconds after the last key', async () => {
-  const { clock, room, told } = await typist()
+  const { clock, room, lastCall } = await typist()
   for (let second = 0; second < 8; second++) {
     room.keystroke()
     await clock.forward(1_000)
-    expect(told()).toMatchObject({ typing: true })
+    expect(lastCall()).toMatchObject({ typing: true })
   }
   await clock.forward(3_000)
-  expect(told()).toMatchObject({ typing: true })
+  expect(lastCall()).toMatchObject({ typing: true })
   await clock.forward(1_000)
-  expect(told()).toMatchObject({ typing: false })
+  expect(lastCall()).toMatchObject({ typing: false })
 })
 
 test('a user who types on at once after a message is shown as typing again', async () => {
-  const { clock, room, told } = await typist()
+  const { clock, room, lastCall } = await typist()
   room.keystroke()
   await clock.forward(0)
   room.send({ text: 'sent' })
   room.keystroke()
   await clock.forward(0)
-  expect(told()).toMatchObject({ typing: true, times: 3 })
+  expect(lastCall()).toMatchObject({ typing: true, times: 3 })
 })
 
 test('the report that a user stopped typing is sent after the one that they started', async () => {
-  const { clock, room, told, hold } = await typist()
+  const { clock, room, lastCall, hold } = await typist()
   const start = hold(/typing$/)
   room.keystroke()
   await start.asked
   await room.send({ text: 'sent' }).sent
   await clock.forward(0)
-  expect(told()).toMatchObject({ typing: true, times: 1 })
+  expect(lastCall()).toMatchObject({ typing: true, times: 1 })
   start.release()
   await clock.forward(0)
-  expect(told()).toMatchObject({ typing: false, times: 2 })
+  expect(lastCall()).toMatchObject({ typing: false, times: 2 })
 })

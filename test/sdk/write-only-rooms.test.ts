@@ -6,7 +6,7 @@ import { scriptedChat } from '../support/scripted/index.ts'
 import { openAndLeave } from '../support/scripted/leave.ts'
 import { stoppedClock } from '../support/scripted/time.ts'
 
-/** Rooms that a bot or a form only writes to, and nobody watches. */
+/** Rooms that a bot or a form only writes to, and that have no watchers. */
 
 const shown = (chat: ChatClient, id: string) => texts(chat.channel(id).messages.getSnapshot())
 const numbers = (from: number, to: number) =>
@@ -84,7 +84,7 @@ test('a message sent before the newest page is not shown below it', async () => 
   expect(texts(messages.getSnapshot())).toEqual(['mine', ...numbers(1, 60)])
 })
 
-test('edits in a room that nobody watches are not kept without end', async () => {
+test('edits in an unwatched room are not kept without end', async () => {
   const { chat, channel } = scriptedChat()
   const talk = channel('c')
   for (const text of numbers(1, 150)) talk.send(text, { by: 'me' })

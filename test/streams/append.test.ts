@@ -20,7 +20,12 @@ describe('a message that grows', () => {
     expect(await finish()).toEqual(finished)
     expect(finished).not.toHaveProperty('interrupted')
     const { db } = world()
-    expect(await db`select from message_streams where message_id = ${ref.messageId}`).toEqual([])
+    expect(
+      await db`
+        select
+        from message_streams
+        where message_id = ${ref.messageId}`,
+    ).toEqual([])
   })
 
   test('may begin with a text, and only messages that begin so may grow', async () => {
@@ -145,7 +150,10 @@ describe('the stream of a message', () => {
     expect(tagged).toMatchObject({ streaming: true, text: '', custom: { model: 'none' } })
     await append(7, '!')
     // A long message is stored like this every few seconds: the text may end with half a word.
-    await world().db`update messages set text = 'Hi @ana' where id = ${ref.messageId}`
+    await world().db`
+      update messages
+      set text = 'Hi @ana'
+      where id = ${ref.messageId}`
     const again = await bot.messages.edit({ ...ref, custom: { model: 'other' } })
     expect(again).toMatchObject({ streaming: true, mentions: [], custom: { model: 'other' } })
     const edited = await bot.messages.edit({ ...ref, text: 'Better, @ana' })
@@ -169,7 +177,12 @@ describe('the stream of a message', () => {
       const list = await ana.messages.list({ channelId, since_seq: 0 })
       expect(list.messages[0]).not.toHaveProperty('streaming')
       const { db } = world()
-      expect(await db`select from message_streams where message_id = ${ref.messageId}`).toEqual([])
+      expect(
+        await db`
+          select
+          from message_streams
+          where message_id = ${ref.messageId}`,
+      ).toEqual([])
     }
   })
 })

@@ -171,7 +171,12 @@ test('no streamed text is left of a channel that is deleted', async () => {
   await otherNode({ streamStoreMs: 20, reconcileMs: 20, streamQuietMs: never })
   await until(
     async () =>
-      (await db`select from message_streams where message_id = ${messageId}`).length === 0,
+      (
+        await db`
+          select
+          from message_streams
+          where message_id = ${messageId}`
+      ).length === 0,
   )
 })
 
@@ -223,7 +228,7 @@ test('appends to a large channel that do not follow each other are not joined', 
 
 test('a large channel is sent appends together, and no part of the text is missing', async () => {
   const channelId = await newChannel()
-  const extras = await insertUsers(world(), 'crowd-', limits.largeChannelMembers)
+  const extras = await insertUsers(world(), 'fan-', limits.largeChannelMembers)
   await users().ana.members.add({ channelId, userIds: extras })
   const listener = await listenTo(channelId)
   const { ref, messageId } = await begin({ channelId })

@@ -104,7 +104,11 @@ test.each(whatEnds)('after %s no waiting text is appended', async (_, change, ex
   const { append, ref } = await begin()
   const { appended } = await whileRowLocked(
     world(),
-    (sql) => sql`select from message_streams where message_id = ${ref.messageId} for update`,
+    (sql) => sql`
+      select
+      from message_streams
+      where message_id = ${ref.messageId}
+      for update`,
     async () => {
       const appended = refusal(append(0, 'too late'))
       await waitingForRows(world(), 1)

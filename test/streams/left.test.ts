@@ -48,7 +48,7 @@ test('an app whose node left many growing messages keeps those of no other waiti
   expect(order.indexOf(last)).toBeLessThan(10)
 })
 
-test('an app whose grown text cannot be stored rests, and texts of others are stored', async () => {
+test('an app whose streamed text cannot be stored pauses, and other apps do not', async () => {
   const left = [...upTo(3).map((n) => `failing ${n}`), ...upTo(7).map((n) => `other ${n}`)]
   const tried: string[] = []
   const inTurn = createTurns(1)

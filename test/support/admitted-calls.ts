@@ -5,7 +5,7 @@ export const inAMinute = () => performance.now() + 60_000
 export const user = (userId: string, appId = 'app') => ({ appId, userId, until: inAMinute() })
 export const backend = (appId = 'app') => ({ appId, queue: 'calls' as const, until: inAMinute() })
 
-/** Calls to a pool that last until they are told to end. */
+/** Calls to a pool that last until `end`. */
 export function callsTo(poolSize: number, isLoopBusy = () => false) {
   const metrics = createMetrics()
   const admit = createAdmission({ poolSize, metrics, isLoopBusy })

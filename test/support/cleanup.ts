@@ -15,7 +15,7 @@ type Elsewhere = {
   auditRetentionDays?: number
   patience?: Patience
   mayFail?: boolean
-  /** Stages jobs for the push provider, which nobody runs. */
+  /** Stages jobs for the push provider, which no worker runs. */
   hasPush?: boolean
 }
 

@@ -16,5 +16,5 @@ export function erasureContext(
   }
   const attempt = (work: () => Promise<void>) => work().then(() => true)
   const batch = { run: <T>(work: (limit: number) => Promise<T>) => work(rows) }
-  return { db, publisher, checkpoint, attempt, batch, positions, mayWait: true }
+  return { db, publisher, checkpoint, attempt, batch, positions, waitsForLocks: true }
 }

@@ -30,14 +30,14 @@ export function recorded(options: Partial<typeof sizes> & { batchesAtOnce?: numb
 
 /** A group whose transactions end by hand. */
 export function startGroup(isContended = (_: string) => false) {
-  const running: { commands: string[]; mayWait: boolean; finish: () => void }[] = []
+  const running: { commands: string[]; waitsForLocks: boolean; finish: () => void }[] = []
   const attempt = createGroupCommit<string, string>({
-    run: (commands, { mayWait }) =>
+    run: (commands, { waitsForLocks }) =>
       new Promise((resolve) => {
         const results = commands.map((command) =>
-          !mayWait && isContended(command) ? CONTENDED : command,
+          !waitsForLocks && isContended(command) ? CONTENDED : command,
         )
-        running.push({ commands, mayWait, finish: () => resolve(results) })
+        running.push({ commands, waitsForLocks, finish: () => resolve(results) })
       }),
     ...sizes,
   })

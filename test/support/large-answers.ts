@@ -18,7 +18,10 @@ export async function createTalk({ db, appId }: World, user: User, count = TALK_
       gen_random_uuid(), ${appId}, ${id}, ${user.id}, n + 1, 2 + (n + 1) / 2, ${LONG_TEXT},
       '{}', '[]', ${root.id}
     from generate_series(1, ${count}) n`
-  await db`update channels set last_seq = ${count + 1}, rev = ${count + 2} where id = ${id}`
+  await db`
+    update channels
+    set last_seq = ${count + 1}, rev = ${count + 2}
+    where id = ${id}`
   return { channelId: id, rootId: root.id, rev: root.rev }
 }
 

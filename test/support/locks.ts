@@ -20,7 +20,7 @@ export const whileLocked = <T>(
     () => work((count) => waitingForRows(world, count)),
   )
 
-/** Holds the row of a user of the world locked while `work` runs: nobody can write about them. */
+/** Holds the row of a user locked while `work` runs: no transaction can write about them. */
 export const whileUserLocked = <T>(
   world: Pick<World, 'databaseUrl' | 'appId'>,
   userId: string,

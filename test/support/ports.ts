@@ -8,7 +8,7 @@ const first = 10_000 + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGES) * RANG
 
 /**
  * Ports that were free a moment ago. Systems give away higher ones by themselves, to connections
- * and to servers without a wish: one of those could be taken before it is used.
+ * and to servers without a preference: one of those could be taken before it is used.
  */
 export async function freePorts(count: number) {
   const ports = new Set<number>()

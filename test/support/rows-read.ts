@@ -55,7 +55,7 @@ async function leastOfThree(
 }
 
 /** Forgets the plans that were made while tables were empty, as PostgreSQL does after ANALYZE. */
-export const planAnew = (world: World) => onConnection(world, 'discard plans')
+export const discardPlans = (world: World) => onConnection(world, 'discard plans')
 
 /**
  * Lets the connection pass over the rows that earlier work has left dead. While a transaction is

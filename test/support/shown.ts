@@ -8,7 +8,7 @@ const sentMessages = (messages: readonly ChatMessage[]) =>
     .filter(({ status }) => status === 'sent')
     .map(({ status: _, error: __, ...message }) => message)
 
-/** A record without the version, which only tells which of two counts is newer. */
+/** A record without the version, which only orders two counts. */
 export const withoutVersion = ({ unreadVersion: _, ...record }: Channel) => record
 
 /** Everything that a client shows of the two channels, once it is loaded. */
@@ -39,7 +39,7 @@ export async function shown(chat: ChatClient, { channelId }: Scene, roots: strin
     unread: chat.unread.getSnapshot().byChannel,
     messages: sentMessages(items.items),
     members: members.items
-      // Events do not say when somebody joined.
+      // Events do not say when a member joined.
       .map(({ userId, user, role, custom }) => ({ userId, user, role, custom }))
       .sort((a, b) => a.userId.localeCompare(b.userId)),
     pins: pins.items.map(({ id, pinnedBy, text, user, reactions }) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NEVER, quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -39,7 +39,7 @@ async function fill(largeAppId: string) {
       'key', 'channels.update', '{}'
     from generate_series(1, ${MANY}::int) n`
   await db`vacuum analyze`
-  await planAnew(world())
+  await discardPlans(world())
 }
 
 test('the lists of a small app read nothing of a large one beside it', async () => {

@@ -3,16 +3,18 @@ import { page, previewsFrom, servePages } from '../support/pages.ts'
 import { RawSocket } from '../support/socket.ts'
 import { TWIN_APP_ID, TWIN_NODE_ID } from '../support/twin/index.ts'
 import { until } from '../support/until.ts'
+import { userColumns } from '../support/user-columns.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 // The namesakes of the twin are copies of these rows (see test/support/twin). After a change of
-// what the product stores, write them again: npx vitest run --config test/vitest.config.ts -u
-test('the rows of the twin are those that the product writes', async () => {
+// what the product stores, write them again: npm test -- tenants/prototype -u
+test('the seeded rows of the second app are those that the product writes', async () => {
   const web = await servePages({ '/page': page('<title>Page of-the-prototype</title>') })
   const world = await createWorld({ jobs: { previews: previewsFrom(web) } })
   try {
     await populate(world, `${web.url}/page`)
     const rows = await rowsOf(world)
+    await expectWhole(world, rows)
     const normalise = createNormaliser(rows, { world, host: web.host })
     const lines = rows.map(({ table, row }) => `["${table}",${normalise(row)}]`)
     await expect(`[\n${lines.sort().join(',\n')}\n]\n`).toMatchFileSnapshot(
@@ -115,6 +117,23 @@ async function populate(world: World, link: string) {
   socket.socket.terminate()
 }
 
+/**
+ * Expects rows of every table that has a column for the id of a user, and that the twin gets those
+ * of each table.
+ */
+async function expectWhole(world: World, rows: Row[]) {
+  const tables = new Set(rows.map(({ table }) => table))
+  const ofUsers = (await userColumns(world)).map((column) => column.replace(/\..*/, ''))
+  const missing = new Set(ofUsers.filter((table) => !tables.has(table)))
+  expect(missing, 'tables without a row of the prototype').toEqual(new Set(withoutPrototype))
+  const [copying] = await world.db<{ source: string }[]>`
+    select prosrc as source
+    from pg_proc
+    where oid = 'twin.add_namesakes'::regproc`
+  const left = [...tables].filter((table) => !copying?.source.includes(`insert into ${table} as`))
+  expect(left, 'tables that test/support/twin/install.sql does not copy').toEqual([])
+}
+
 type Row = { table: string; row: string }
 
 /** The rows of the app as JSON, except the app itself and its keys. */
@@ -141,6 +160,8 @@ async function rowsOf({ db, appId }: World): Promise<Row[]> {
 
 /** Tables whose rows are of the app as a whole. */
 const notOfUsers = ['apps', 'api_keys', 'nodes', 'active_users', 'audit']
+/** The audit log, and messages that grow: they end by themselves. */
+const withoutPrototype = ['audit', 'message_streams']
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g
 

@@ -37,11 +37,12 @@ async function lastOffsetOf({ appId }: Tenant, { id }: User) {
     where app_id = ${appId} and user_id = ${id}`
   return row?.lastOffset ?? 0
 }
-const heard = ({ messages }: RawSocket) =>
+const eventsOf = ({ messages }: RawSocket) =>
   messages.flatMap(({ push }) => (push?.pub ? [push.pub.data] : []))
-const hears = (raw: RawSocket, type: string) => raw.pushed((push) => push.pub?.data.type === type)
+const receives = (raw: RawSocket, type: string) =>
+  raw.pushed((push) => push.pub?.data.type === type)
 const presenceOf = (raw: RawSocket, { id }: User) =>
-  heard(raw).flatMap(({ type, payload }) =>
+  eventsOf(raw).flatMap(({ type, payload }) =>
     type.startsWith('presence.') && payload.userId === id ? [type] : [],
   )
 /** Whether a socket is open, after a round trip. */
@@ -67,7 +68,7 @@ test('the presence of a user is not that of a namesake in another app', async ()
   const [ours, theirs] = await createTenants(world())
   const [ourBen, theirBen] = [await listen(ours, ours.ben), await listen(theirs, theirs.ben)]
   const our = await listen(ours, ours.ana)
-  await hears(ourBen, 'presence.online')
+  await receives(ourBen, 'presence.online')
   expect([await isOnline(ours, ours.ana), await isOnline(theirs, theirs.ana)]).toEqual([
     true,
     false,
@@ -75,7 +76,7 @@ test('the presence of a user is not that of a namesake in another app', async ()
   const their = await listen(theirs, theirs.ana)
   await until(() => presenceOf(theirBen, theirs.ana).length > 0)
   our.socket.terminate()
-  await hears(ourBen, 'presence.offline')
+  await receives(ourBen, 'presence.offline')
   expect([await isOnline(ours, ours.ana), await isOnline(theirs, theirs.ana)]).toEqual([
     false,
     true,
@@ -86,7 +87,7 @@ test('the presence of a user is not that of a namesake in another app', async ()
   expect(presenceOf(theirBen, ours.ana)).toEqual(['presence.online'])
   expect(presenceOf(their, ours.ana)).not.toContain('presence.offline')
   their.socket.terminate()
-  await hears(theirBen, 'presence.offline')
+  await receives(theirBen, 'presence.offline')
   expect(presenceOf(ourBen, ours.ana)).toEqual(['presence.online', 'presence.offline'])
 })
 
@@ -97,27 +98,27 @@ test('namesakes in another app receive nothing of what happens in the first', as
   await benThere.pushed(({ pub }) => pub?.data.payload.userId === ana.id)
   const [ourAna, ourBen] = [await listen(ours, ana), await listen(ours, ben)]
   const message = await ana.messages.send({ channelId, text: 'hello' })
-  await hears(ourBen, 'channel.total_unread_changed')
+  await receives(ourBen, 'channel.total_unread_changed')
   await ana.typing.set({ channelId })
   await ben.receipts.mark({ channelId, messageId: message.id })
-  await hears(ourAna, 'read_receipt')
+  await receives(ourAna, 'read_receipt')
   await backend.users.put({ userId: ana.id, name: 'Another' })
-  await hears(ourBen, 'user.updated')
+  await receives(ourBen, 'user.updated')
   await ana.channels.update({ channelId, name: 'Renamed' })
-  await hears(ourBen, 'channel.updated')
+  await receives(ourBen, 'channel.updated')
   await ana.channels.updateSettings({ channelId, starred: true })
-  await hears(ourAna, 'channel.settings_changed')
+  await receives(ourAna, 'channel.settings_changed')
   const added = await ana.channels.create({ type: 'group', name: 'New', memberIds: [ben.id] })
   await ourBen.pushed(({ pub }) => pub?.data.payload.channel?.id === added.id)
   await ana.members.remove({ channelId, userId: ben.id })
-  await hears(ourBen, 'channel.removed')
+  await receives(ourBen, 'channel.removed')
   await ana.channels.delete({ channelId: added.id })
-  await hears(ourBen, 'channel.deleted')
+  await receives(ourBen, 'channel.deleted')
 
   for (const raw of [anaThere, benThere]) {
     expect(await isOpen(raw, topics.channel(theirs.appId, theirs.channelId))).toBe(true)
-    expect(heard(raw).filter(({ type }) => !type.startsWith('presence.'))).toEqual([])
-    // Users may hear of themselves before they have subscribed.
+    expect(eventsOf(raw).filter(({ type }) => !type.startsWith('presence.'))).toEqual([])
+    // Users may receive their own presence before they have subscribed.
     for (const user of [ana, ben]) expect(presenceOf(raw, user).length).toBeLessThanOrEqual(1)
   }
   expect(presenceOf(benThere, ana)).toEqual(['presence.online'])
@@ -146,7 +147,7 @@ test('unread counts leave out the channels of a namesake in another app', async 
   const [ours, theirs] = await createTenants(world())
   const [our, their] = [await listen(ours, ours.ben), await listen(theirs, theirs.ben)]
   const totals = (raw: RawSocket) =>
-    heard(raw).flatMap(({ type, payload }) =>
+    eventsOf(raw).flatMap(({ type, payload }) =>
       type === 'channel.total_unread_changed' ? [payload.count] : [],
     )
   for (const text of ['one', 'two', 'three'])
@@ -171,8 +172,8 @@ test('a user who stops typing in one app is still typing in another', async () =
   await theirs.ana.typing.set({ channelId: theirs.channelId })
   await theirs.ana.typing.set({ channelId: theirs.channelId, typing: false })
   await ours.ana.typing.set({ channelId: ours.channelId, typing: false })
-  await hears(our, 'typing.stop')
-  expect(heard(our).filter(({ type }) => type.startsWith('typing.'))).toHaveLength(2)
+  await receives(our, 'typing.stop')
+  expect(eventsOf(our).filter(({ type }) => type.startsWith('typing.'))).toHaveLength(2)
 })
 
 test('a user may subscribe to nothing of a namesake in another app', async () => {

@@ -118,7 +118,7 @@ test('after an erasure no waiting reaction, pin or read position has the id', as
     { record: 'read', channelId: 'marks', messageId: 'm1', ...by },
   ]
   await send(records, { isCut: true })
-  // An import that was ended before it could tell the clients of members leaves these rows.
+  // An import that was ended before it could notify the clients of members leaves these rows.
   await world().db`
     insert into imported_rows (app_id, record, key, channel_id, line, "row")
     select ${world().appId}, 'refresh', given.key, ${channelIdOf(world(), 'marks')}, 0, '{}'
@@ -238,6 +238,11 @@ test('no imported reaction or pin is stored for a message that is being erased',
   await finish(channelId)
   const otis = await world().user('otis')
   expect((await otis.pins.list({ channelId })).messages).toEqual([])
-  expect(await db`select from reactions where message_id = ${messageId}`).toEqual([])
+  expect(
+    await db`
+      select
+      from reactions
+      where message_id = ${messageId}`,
+  ).toEqual([])
   expect(await db`select from pins where message_id = ${messageId}`).toEqual([])
 })

@@ -46,7 +46,14 @@ test('a client that reconnects gets no name of a direct message that was purged'
   for (const node of nodes) expect(await recovered(node, 1)).toContain(NAME)
   await cleo.channels.delete({ channelId: id })
   await world().cleanup.run()
-  await expect.poll(() => world().db`select from channels where id = ${id}`).toEqual([])
+  await expect
+    .poll(
+      () => world().db`
+        select
+        from channels
+        where id = ${id}`,
+    )
+    .toEqual([])
   for (const node of nodes)
     await expect.poll(() => recovered(node, 1), { timeout: 10_000 }).not.toContain(NAME)
 })

@@ -158,7 +158,11 @@ test('after an erasure no table has a text or the name, of events kept for webho
     ...['message.new', 'message.new', 'channel.deleted'],
   ])
   // Texts of others stay, also where they quote each other.
-  const theirs = db`select from events where topic = ${topic} and strpos(envelope, ${words}) > 0`
+  const theirs = db`
+    select
+    from events
+    where topic = ${topic}
+      and strpos(envelope, ${words}) > 0`
   expect(await theirs).toHaveLength(2)
   const named = db`select from events where topic = ${topic} and strpos(envelope, '"Kept"') > 0`
   expect(await named).toHaveLength(1)
@@ -196,7 +200,7 @@ test('after an erasure no table has a text or the name, of imports that go on la
       (select array_agg(reply_count order by seq) from messages where channel_id = ${stored})
         as replies`
   expect(left).toEqual({ members: 0, reactions: 0, replies: [1, 0, 0] })
-  // The id is somebody else's now, who gets no record that waited.
+  // The id is another user's now, who gets no record that waited.
   const kai = await app.user('kai')
   expect(await post(app, whole)).toMatchObject({ body: { isFinished: true, refused: 0 } })
   const lou = await app.user('lou')
@@ -211,7 +215,7 @@ test('after an erasure no table has a text or the name, of imports that go on la
 })
 
 /**
- * A direct message whose import has stored its messages, and which nobody sees: its two users have
+ * A direct message whose import has stored its messages, and which no one sees: its two users have
  * begun another one meanwhile.
  */
 async function storedUnseen(one: string, other: string) {

@@ -95,7 +95,7 @@ test('records of unfinished imports are searched once, however often erasure sto
   })
 })
 
-test('all messages in a channel that nobody sees yet are emptied, in small steps', async () => {
+test('all messages in a channel that no one sees yet are emptied, in small steps', async () => {
   const { db, appId } = world()
   const [ann, bea] = await world().users('unseen-ann', 'unseen-bea')
   const group = { name: 'Unseen', memberIds: [ann.id] }
@@ -104,11 +104,17 @@ test('all messages in a channel that nobody sees yet are emptied, in small steps
   await withoutCleanup(world(), async () => {
     // A channel looks like this while an import brings it.
     await db`delete from events where topic = ${topics.channel(appId, channelId)}`
-    await db`update channels set deleted_at = 'infinity' where id = ${channelId}`
+    await db`
+      update channels
+      set deleted_at = 'infinity'
+      where id = ${channelId}`
     await world().backend.users.delete({ userId: ann.id })
     await erasing(createErasurePositions(), [ann.id])
     expect(await marked()).toEqual([])
-    const members = await db`select user_id from members where channel_id = ${channelId}`
+    const members = await db`
+      select user_id
+      from members
+      where channel_id = ${channelId}`
     expect(members).toMatchObject([{ userId: bea.id }])
   })
 })

@@ -104,7 +104,11 @@ test('a channel that an import brings is not shown while a user is erased from i
       and app_id = ${appId}`
   await whileRowLocked(
     world(),
-    (sql) => sql`select from messages where channel_id = ${channelId} for update`,
+    (sql) => sql`
+      select
+      from messages
+      where channel_id = ${channelId}
+      for update`,
     async (sql) => {
       await backend.users.delete({ userId: 'gus' })
       await waitingForRows(world(), 1)
@@ -166,7 +170,11 @@ test('a user whose message is being stored is deleted after that, and it is eras
   const { id: channelId } = await ivy.channels.create({ type: 'group', name: 'Busy' })
   const { sent, deleted } = await whileRowLocked(
     world(),
-    (sql) => sql`select from members where channel_id = ${channelId} for update`,
+    (sql) => sql`
+      select
+      from members
+      where channel_id = ${channelId}
+      for update`,
     async () => {
       const sent = ivy.messages.send({ channelId, text: MARKER })
       await waitingForRows(world(), 1)

@@ -100,7 +100,11 @@ test('a key has a limited number of export streams at once, and more as they end
       const begun = Array.from({ length: limits.exportsAtOnce }, () => open(gone.signal))
       const given = Promise.allSettled(begun)
       const waiting = () =>
-        sql`select from pg_locks where relation = 'audit'::regclass and not granted`
+        sql`
+          select
+          from pg_locks
+          where relation = 'audit'::regclass
+            and not granted`
       await expect.poll(waiting).toHaveLength(limits.exportsAtOnce)
       gone.abort()
       return given
@@ -136,7 +140,11 @@ test('each stream of an export that ends makes room for one other', async () => 
             streamOf(world(), 'zoe', afterReactions),
           )
           const waiting = () =>
-            sql`select from pg_locks where relation = 'pins'::regclass and not granted`
+            sql`
+              select
+              from pg_locks
+              where relation = 'pins'::regclass
+                and not granted`
           await expect.poll(waiting).toHaveLength(others.length)
           return { ending: Promise.all(others) }
         },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { exportOf } from '../support/exported.ts'
 import { withoutCleanup } from '../support/locks.ts'
 import { NEVER, quietTimings } from '../support/quiet.ts'
-import { planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -34,7 +34,7 @@ async function useManyElsewhere(userId: string) {
     select ${appId}, md5(n::text)::uuid, ${userId}
     from generate_series(1, ${MANY}::int) n`
   await db`vacuum analyze workspace_invite_uses, workspace_invites`
-  await planAnew(world())
+  await discardPlans(world())
   return appId
 }
 
@@ -58,10 +58,18 @@ test('export and erasure read no uses of invites by the id in other apps', async
     const whole = () => exportOf(world(), 'admin')
     expect.soft(await rowsReadBy(world(), plan, whole), plan).toBeLessThan(MANY / 10)
     const query = { appId, userIds: ['admin'], limit: 1_000 }
-    await db`update users set deleted_at = now() where app_id = ${appId} and id = 'admin'`
+    await db`
+      update users
+      set deleted_at = now()
+      where app_id = ${appId}
+        and id = 'admin'`
     const remove = () => pool.use((tx) => deleteInviteUses(tx, query))
     expect.soft(await rowsReadBy(world(), plan, remove), plan).toBeLessThan(MANY / 10)
-    await db`update users set deleted_at = null where app_id = ${appId} and id = 'admin'`
+    await db`
+      update users
+      set deleted_at = null
+      where app_id = ${appId}
+        and id = 'admin'`
   }
   expect(await usesOf('admin')).toEqual([{ appId: largeId, count: MANY }])
 })

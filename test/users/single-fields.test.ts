@@ -10,7 +10,7 @@ test('each field of a profile is changed by itself, and the others stay', async 
     ...{ name: 'Ana', email: 'ana@example.com', image: 'https://example.com/a.png' },
     custom: { plan: 'free' },
   }
-  /** Users who were away are told of profiles that have changed since. */
+  /** Users who were away receive profiles that have changed since. */
   const changedAt = async () => {
     const [user] = await db<{ at: string | null }[]>`
       select profile_changed_at as at

@@ -38,9 +38,12 @@ test('a webhook of an app that is deleted meanwhile is not enabled again', async
     )
     await deleted
     expect(await enabled).toMatchObject({ code: 'NOT_FOUND' })
-    expect(await world.db`select enabled from webhooks where id = ${webhookId}`).toEqual([
-      { enabled: false },
-    ])
+    expect(
+      await world.db`
+        select enabled
+        from webhooks
+        where id = ${webhookId}`,
+    ).toEqual([{ enabled: false }])
   })
 })
 
@@ -62,8 +65,11 @@ test('an app that is deleted meanwhile gets no new webhook', async () => {
     )
     await deleted
     expect(await created).toEqual(unauthorized)
-    expect(await world.db`select id from webhooks where app_id = ${appId}`).toEqual([
-      { id: webhookId },
-    ])
+    expect(
+      await world.db`
+        select id
+        from webhooks
+        where app_id = ${appId}`,
+    ).toEqual([{ id: webhookId }])
   })
 })

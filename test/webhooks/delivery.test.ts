@@ -170,7 +170,10 @@ test('a test is sent whatever the events of the webhook are', async () => {
 test('events that were committed late, or while no worker ran, are sent too', async () => {
   const { db } = current().world
   const { appId, channelId, send, receive, texts } = await newScene()
-  await db`update webhooks set active_since = now() - interval '5 hours' where app_id = ${appId}`
+  await db`
+    update webhooks
+    set active_since = now() - interval '5 hours'
+    where app_id = ${appId}`
   const insertPast = (offset: number, text: string, ago: string) => db`
     insert into events (topic, "offset", type, envelope, created_at)
     values (

@@ -31,7 +31,7 @@ test('a clock that is set back a little ends no lease of a worker that lives', a
   expect(await leasedAfterSetBack(leaseMs + 5_000)).toBe(1)
 })
 
-test('a webhook whose deliveries all wait rests longer if more of them were read', async () => {
+test('a webhook whose deliveries all wait is left alone longer, the more were read', async () => {
   const { world } = current()
   const { webhookId, appId, channelId } = await newScene()
   const topic = topics.channel(appId, channelId)

@@ -62,7 +62,7 @@ test('a channel with many events leaves room in the turn for those of another', 
   expect(ids).toEqual([upTo(49).map(String), ['61']])
 })
 
-test('a delivery that failed several times is retried alone, and tests are in no line', () => {
+test('a delivery that failed several times is retried alone, and tests do not queue', () => {
   const test = { topic: null, offset: null }
   expect(
     idsOf([

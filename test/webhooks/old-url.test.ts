@@ -48,7 +48,8 @@ test('a webhook that gets a new URL as its old one is found gone stays enabled',
   // Between the outcome of the delivery and the verdict on the webhook.
   const use: typeof world.pool.use = async (...given) => {
     const result = await world.pool.use(...given)
-    if (!isMoved && (await deliveries()).some(({ status }) => status === 'failed')) {
+    const hasFailed = (await deliveries()).some(({ status }) => status === 'failed')
+    if (hasFailed && !isMoved) {
       isMoved = true
       await backend.webhooks.update({ webhookId, url: `${receiver.url}${newPath}` })
       await send('two')

@@ -9,7 +9,7 @@ import { useWebhooks } from './fixture.ts'
 
 const { current, startWorker, deliverContext, newScene } = useWebhooks()
 
-/** A receiver that keeps the first request of an app waiting until it is told to answer. */
+/** A receiver that keeps the first request of an app waiting until the test lets it answer. */
 function holdFirst(path: string) {
   let release = () => {}
   const isReleased = new Promise<void>((resolve) => {

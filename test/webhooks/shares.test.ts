@@ -4,7 +4,7 @@ import { leaseWebhooks } from '@parley/server/jobs/webhooks/leases'
 import { expect, test } from 'vitest'
 import { upTo } from '../support/events.ts'
 import { answering } from '../support/receiver.ts'
-import { type PlanKind, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, type PlanKind, rowsReadBy } from '../support/rows-read.ts'
 import type { World } from '../support/world.ts'
 import { useWebhooks } from './fixture.ts'
 
@@ -155,7 +155,7 @@ test('finding the webhooks with something to send reads one delivery of each lin
     // Only the rows that this connection reads are counted.
     const use: World['pool']['use'] = async (work) => work(connection, deadline)
     const pool = { ...world.pool, use }
-    await planAnew({ ...world, pool })
+    await discardPlans({ ...world, pool })
     for (const plan of ['generic', 'custom'] satisfies PlanKind[]) {
       const rows = await rowsReadBy({ ...world, pool }, plan, () => leased(pool))
       expect(rows, plan).toBeLessThanOrEqual(200)

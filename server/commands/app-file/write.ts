@@ -9,7 +9,7 @@ import { type AppTable, appTables } from './tables.ts'
 /** How many rows the database sends at a time. */
 const FETCHED = 200
 
-type Written = { rows: Counts; leftOut: Counts }
+type WrittenRows = { rows: Counts; leftOut: Counts }
 type WriteOptions = { appId: string; hasSecrets: boolean; onBatch?: (rows: number) => void }
 
 /**
@@ -19,12 +19,12 @@ type WriteOptions = { appId: string; hasSecrets: boolean; onBatch?: (rows: numbe
 export async function* appFileLines(
   db: Tx,
   { appId, hasSecrets, onBatch }: WriteOptions,
-): AsyncGenerator<string, Written> {
+): AsyncGenerator<string, WrittenRows> {
   const header = JSON.stringify({ parley: await headerOf(db, { appId, hasSecrets }) })
   yield `${header}\n`
   let sum = checksum('', [header])
   let done = 0
-  const written: Written = { rows: {}, leftOut: {} }
+  const written: WrittenRows = { rows: {}, leftOut: {} }
   for (const table of appTables) {
     if (table.isSecret && !hasSecrets) {
       written.leftOut[table.name] = await countOf(db, table, appId)

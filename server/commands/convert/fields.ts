@@ -1,3 +1,4 @@
+import { isObject, isRecord } from '../../core/json-text.ts'
 import type { Entity } from './entities.ts'
 
 /** Reads fields of entities whose shape is not guaranteed. */
@@ -5,9 +6,8 @@ import type { Entity } from './entities.ts'
 export const textOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? value : undefined
 export const listOf = (value: unknown): Entity[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : []
-export const objectOf = (value: unknown): Entity =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entity) : {}
+  Array.isArray(value) ? value.filter(isObject) : []
+export const objectOf = (value: unknown): Entity => (isRecord(value) ? (value as Entity) : {})
 /** A time as text, or as a Unix time in seconds or milliseconds; undefined if it is no time. */
 export const timeOf = (value: unknown) => {
   const time = typeof value === 'string' ? Date.parse(value) : unixTimeOf(value)

@@ -15,7 +15,7 @@ const ROOM_BYTES = 32 * 1024 * 1024
 /** How long it waits for room, at most, before it tries again. */
 const LONGEST_PAUSE_MS = 30_000
 
-type WatchOptions = {
+type KeepRunningOptions = {
   onNotice: (line: string) => void
   /** The server has ended once too often, as this line says. */
   onLost: (line: string) => void
@@ -26,7 +26,7 @@ type WatchOptions = {
  * its disk, again and again until it has. It keeps the server's log short. Its `stop` ends this,
  * and the server.
  */
-export function keepRunning(cluster: Cluster, first: Postmaster, options: WatchOptions) {
+export function keepRunning(cluster: Cluster, first: Postmaster, options: KeepRunningOptions) {
   let current = first
   /** When it was restarted. */
   let restarts: number[] = []

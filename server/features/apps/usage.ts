@@ -47,7 +47,7 @@ export const usage = implementWithoutTransaction(
   },
 )
 
-type Counts = { users: number; channels: number; messages: number; connected: number }
+type UsageCounts = { users: number; channels: number; messages: number; connected: number }
 
 /**
  * Reads one row more than it counts, to see whether there are more. Each is read by an index of the
@@ -66,7 +66,7 @@ function countRows(db: Tx, appId: string) {
     from connections con
     where con.app_id = ${appId}
     limit ${most}`
-  return db<Counts[]>`
+  return db<UsageCounts[]>`
     select
       (select count(*)::int from (${ofUsers}) u) as users,
       (select count(*)::int from (${connected}) con) as connected,

@@ -94,14 +94,14 @@ export const asLocked = (channel: ChannelRow): LockedChannel => ({ ...channel, i
 
 /**
  * Locks channels in the order of their ids, so that two transactions never wait for each other.
- * Rows of members stay writable. Unless it `mayWait`, channels that others have locked are left
- * out. The other conditions are in a form that no index has, so that channels are found by id.
+ * Rows of members stay writable. Unless it `waitsForLocks`, channels that others have locked are
+ * left out. The other conditions are in a form that no index has, so that channels are found by id.
  */
 export const lockChannels = (
   db: Tx,
   appId: string,
   ids: string[],
-  { mayWait }: { mayWait: boolean } = { mayWait: true },
+  { waitsForLocks }: { waitsForLocks: boolean } = { waitsForLocks: true },
 ) => db<{ id: string }[]>`
   select id
   from channels
@@ -109,7 +109,7 @@ export const lockChannels = (
     and app_id is not distinct from ${appId}
     and num_nulls(deleted_at) = 1
   order by id
-  for no key update ${mayWait ? db`` : db`skip locked`}`
+  for no key update ${waitsForLocks ? db`` : db`skip locked`}`
 
 /** A channel without a check of rights: for the backend and the erasure of users, once locked. */
 export const selectChannel = (db: Tx, appId: string, channelId: string, isWanted = db`true`) =>

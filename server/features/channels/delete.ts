@@ -6,11 +6,11 @@ import type { LockedChannel } from '../../core/event-buffer.ts'
  * again at once; the cleanup purges the content.
  */
 export function markDeleted(
-  ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,
+  ctx: Pick<Transaction, 'db' | 'emit' | 'queueWrite'>,
   channel: LockedChannel,
 ) {
   ctx.emit(channel, 'channel.deleted', () => ({ channelId: channel.id }))
-  ctx.write(ctx.db`
+  ctx.queueWrite(ctx.db`
     update channels
     set deleted_at = clock_timestamp(), client_id = null, workspace_id = null
     where id = ${channel.id}`)

@@ -178,7 +178,7 @@ const updateSettings = implement(
     const muted = changes.muted ?? membership.muted ?? false
     if (starred !== membership.starred || muted !== membership.muted) {
       const { userId } = ctx.caller
-      ctx.write(ctx.db`
+      ctx.queueWrite(ctx.db`
         update members
         set starred = ${starred}, muted = ${muted}
         where channel_id = ${channelId}

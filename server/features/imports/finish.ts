@@ -10,7 +10,7 @@ import { UNSET_MARKER } from './store.ts'
 /** How many channels are finished together. */
 const CHANNELS = 20
 
-type Finish = {
+type FinishOptions = {
   appId: string
   runId: string
   /** Runs a step in a transaction of its own. */
@@ -24,7 +24,7 @@ type Finish = {
  * what it stores from the waiting records, so after any interruption the next import continues
  * there.
  */
-export async function finishChannels({ appId, runId, step, onRefusal }: Finish) {
+export async function finishChannels({ appId, runId, step, onRefusal }: FinishOptions) {
   for (let after = ''; ; ) {
     const channels = await step((db) => selectRead(db, { appId, runId, after, most: CHANNELS }))
     const channelIds = channels.map(({ id }) => id)
@@ -61,7 +61,10 @@ type Members = { appId: string; channelIds: string[]; after: string }
 type LastMember = { channelId: string; userId: string; count: number }
 
 /** Finishes the members of these channels, some in each step, and none twice. */
-async function finishMembers({ step, ...query }: Omit<Members, 'after'> & Pick<Finish, 'step'>) {
+async function finishMembers({
+  step,
+  ...query
+}: Omit<Members, 'after'> & Pick<FinishOptions, 'step'>) {
   let rest: Members = { ...query, after: '' }
   for (;;) {
     const last = await step((db) => setMarkers(db, rest))

@@ -6,7 +6,7 @@ import type { Refusal } from './records.ts'
 
 /** Stores what belongs to messages, once all messages of its channels are stored. */
 
-type Channels = { appId: string; channelIds: string[] }
+type HiddenChannels = { appId: string; channelIds: string[] }
 /** `isGone`: its message or its user was deleted since it was read. */
 type StoredMark = { line: number; isStored: boolean; isGone: boolean }
 type Step = { count: number; refusals: Refusal[] }
@@ -23,7 +23,7 @@ const GONE = 'messageId: the message or the user was deleted during the import'
  * Locks hidden channels against the erasure of users in them, so that what a later statement finds
  * undeleted stays so until the end of the step.
  */
-export const lockHidden = (db: Tx, { appId, channelIds }: Channels) => db`
+export const lockHidden = (db: Tx, { appId, channelIds }: HiddenChannels) => db`
   select
   from channels c
   where c.id = any(${channelIds}::uuid[])
@@ -32,7 +32,7 @@ export const lockHidden = (db: Tx, { appId, channelIds }: Channels) => db`
   for no key update`
 
 /** Stores the next reactions. */
-export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
+export async function storeReactions(db: Tx, { appId, channelIds }: HiddenChannels) {
   const query = { appId, channelIds, kind: 'reaction' as const }
   await lockHidden(db, query)
   const marks = await db<StoredMark[]>`
@@ -88,7 +88,7 @@ export async function storeReactions(db: Tx, { appId, channelIds }: Channels) {
 }
 
 /** Stores the next pins, the earliest first. */
-export async function storePins(db: Tx, { appId, channelIds }: Channels) {
+export async function storePins(db: Tx, { appId, channelIds }: HiddenChannels) {
   const query = { appId, channelIds, kind: 'pin' as const }
   await lockHidden(db, query)
   const marks = await db<StoredMark[]>`
@@ -123,7 +123,7 @@ export async function storePins(db: Tx, { appId, channelIds }: Channels) {
 }
 
 /** Stores the next read positions. */
-export async function storeReads(db: Tx, { appId, channelIds }: Channels) {
+export async function storeReads(db: Tx, { appId, channelIds }: HiddenChannels) {
   const query = { appId, channelIds, kind: 'read' as const }
   const marks = await db<StoredMark[]>`
     with due as materialized (${due(db, query)}),

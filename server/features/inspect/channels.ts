@@ -16,7 +16,7 @@ export const channels = implementWithoutTransaction(
   },
 )
 
-type Query = Omit<Input<typeof contract.inspect.channels>, 'channelId'>
+type InspectQuery = Omit<Input<typeof contract.inspect.channels>, 'channelId'>
 
 /** The channel with this id as a list, unless it is deleted. */
 async function channelOf(db: Tx, { appId, channelId }: { appId: string; channelId: string }) {
@@ -28,7 +28,7 @@ async function channelOf(db: Tx, { appId, channelId }: { appId: string; channelI
   return { channels: await selectChannels(db, appId, active), nextCursor: null }
 }
 
-async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
+async function listChannels(db: Tx, { appId, userId, limit, cursor }: InspectQuery) {
   const query = { ...rangeOf(appId, cursor), count: limit + 1 }
   const found = await selectChannels(db, appId, newestIds(db, { ...query, userId }), userId)
   return toChannelPage(found, limit)
@@ -38,7 +38,7 @@ async function listChannels(db: Tx, { appId, userId, limit, cursor }: Query) {
 const OTHERS = 'others'
 
 /** Finds the open channels by their index of names, then the others slice by slice. */
-async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
+async function searchChannels(db: Tx, { appId, q, limit, cursor }: InspectQuery & { q: string }) {
   const [, part] = cursor === undefined ? [] : decodeCursor(cursor)
   if (part === OTHERS) return searchOthers(db, { appId, q, limit, cursor })
   const named = namedIds(db, { ...rangeOf(appId, cursor), q, count: limit + 1 })
@@ -54,7 +54,7 @@ async function searchChannels(db: Tx, { appId, q, limit, cursor }: Query & { q: 
 type ChannelSlice = { ids: string[]; oldest: string | null; count: number }
 
 /** Looks at a slice of all channels, and returns those that are not open and have the name. */
-async function searchOthers(db: Tx, { appId, q, limit, cursor }: Query & { q: string }) {
+async function searchOthers(db: Tx, { appId, q, limit, cursor }: InspectQuery & { q: string }) {
   const [slice] = await db<ChannelSlice[]>`
     with slice as materialized (
       select c.id, c.type, c.name

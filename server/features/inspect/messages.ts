@@ -7,6 +7,7 @@ import { hasPart } from '../../db/sql.ts'
 import { requireApp } from '../apps/view.ts'
 import { isOpen, selectChannel } from '../channels/access.ts'
 import { decodeNumberCursor, encodeCursor } from '../cursors.ts'
+import { selectFirstSeq } from '../messages/first-seq.ts'
 import { messagesOf, selectMessagePage } from '../messages/page.ts'
 
 export const messages = implement(
@@ -77,38 +78,22 @@ async function selectMessageSlice(db: Tx, listed: Fragment) {
 }
 
 /**
- * The seq of the first message since a time. Times never contradict seqs, so a binary search finds
- * it in 32 steps, whatever the channel's length.
+ * The seq of the first message since a time. Times never contradict seqs, so a search finds it in
+ * 32 steps, whatever the channel's length.
  */
 async function firstSeqSince(
   db: Tx,
   { appId, channelId, time }: { appId: string; channelId: string; time: string },
 ) {
-  const [found] = await db<{ seq: number }[]>`
-    with recursive search as (
+  const seq = selectFirstSeq(db, {
+    channelId: db`${channelId}`,
+    bounds: db`
       select 0 as low, c.last_seq + 1 as high
       from channels c
       where c.id = ${channelId}
-        and c.app_id is not distinct from ${appId}
-      union all
-      select
-        case when probe.is_before then probe.seq else search.low end,
-        case when probe.is_before then search.high else middle.seq end
-      from search
-      cross join lateral (
-        select search.low + (search.high - search.low) / 2 as seq
-      ) middle
-      left join lateral (
-        select msg.seq, msg.created_at < ${time}::timestamptz as is_before
-        from messages msg
-        where msg.channel_id = ${channelId}
-          and msg.seq >= middle.seq
-        order by msg.seq
-        limit 1
-      ) probe on true
-      where search.high - search.low > 1
-    )
-    select min(search.high) as seq
-    from search`
+        and c.app_id is not distinct from ${appId}`,
+    isBefore: db`msg.created_at < ${time}::timestamptz`,
+  })
+  const [found] = await db<{ seq: number }[]>`${seq}`
   return found?.seq ?? 0
 }

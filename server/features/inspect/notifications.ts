@@ -3,7 +3,7 @@ import { implementWithoutTransaction } from '../../core/operation.ts'
 import { userNotFound } from '../../core/refusals.ts'
 import { requireApp } from '../apps/view.ts'
 
-type Device = Output<typeof contract.inspect.notifications>['devices'][number]
+type InspectedDevice = Output<typeof contract.inspect.notifications>['devices'][number]
 type UserRow = { chosen: Partial<Preferences> | null }
 
 /** All that decides whether a user gets pushes, except for the channels that they have muted. */
@@ -19,7 +19,7 @@ export const notifications = implementWithoutTransaction(
         where u.app_id = ${appId}
           and u.id = ${userId}
           and u.deleted_at is null`,
-      db<Device[]>`
+      db<InspectedDevice[]>`
         select d.id, d.platform, d.provider, d.created_at
         from devices d
         where d.app_id = ${appId}

@@ -8,7 +8,7 @@ import { pipelined } from '../../db/pipelined.ts'
 import { atRev, viewForNewMember } from '../channels/view.ts'
 import { lockUsersForShare, userSummary } from '../users/view.ts'
 
-type MemberContext = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'write'>
+type MemberContext = Pick<WriteContext, 'db' | 'emit' | 'emitToUser' | 'queueWrite'>
 export type NewMember = {
   user: UserSummary
   role: Role

@@ -88,7 +88,7 @@ const update = implement(
     if (stepsDown && !(await hasOtherOwner(ctx.db, channelId, userId))) {
       throw new ApiError('FORBIDDEN', 'The last owner cannot step down; make another member owner')
     }
-    ctx.write(ctx.db`
+    ctx.queueWrite(ctx.db`
       update members
       set role = ${role}, custom = ${jsonOf(ctx.db, custom)}
       where channel_id = ${channelId}

@@ -16,12 +16,12 @@ export type AppendMessage = (facts: SendFacts, channel: LockedCounters) => SendO
 
 type AppendContext = Pick<
   WriteContext,
-  'db' | 'emit' | 'nextSeq' | 'enqueue' | 'write' | 'services'
+  'db' | 'emit' | 'nextSeq' | 'enqueue' | 'queueWrite' | 'services'
 >
 
 /**
- * Collects the messages of a batch: `append` accepts one and emits its event; `write` stores all of
- * them, their threads' counts and their authors' markers in one statement.
+ * Collects the messages of a batch: `append` accepts one and emits its event; `queueInserts` queues
+ * the statement that stores all of them, their threads' counts and their authors' markers.
  */
 export function createAppender(ctx: AppendContext) {
   const messages: NewMessage[] = []
@@ -68,9 +68,9 @@ export function createAppender(ctx: AppendContext) {
     return message
   }
 
-  const write = () => {
+  const queueInserts = () => {
     if (messages.length === 0) return
-    ctx.write(
+    ctx.queueWrite(
       insertMessages(ctx.db, {
         messages,
         threads: [...threads.values()],
@@ -78,7 +78,7 @@ export function createAppender(ctx: AppendContext) {
       }),
     )
   }
-  return { append, write }
+  return { append, queueInserts }
 }
 
 type MessageIdentity = Pick<Message, 'id' | 'channelId' | 'seq' | 'rev'>

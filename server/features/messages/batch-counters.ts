@@ -14,9 +14,9 @@ export function createBatchCounters() {
   const markers = new Map<string, Marker>()
   const authorSeqs = new Map<string, number>()
 
-  const nextOfAuthor = ({ authorSeq }: SendFacts, { channelId, userId }: Message) => {
+  const nextOfAuthor = ({ lastAuthorSeq }: SendFacts, { channelId, userId }: Message) => {
     const key = `${channelId} ${userId}`
-    const next = (authorSeqs.get(key) ?? authorSeq) + 1
+    const next = (authorSeqs.get(key) ?? lastAuthorSeq) + 1
     authorSeqs.set(key, next)
     return next
   }

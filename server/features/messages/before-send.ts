@@ -10,21 +10,19 @@ import type { MessageRow } from '../../db/rows.ts'
 import { channelForReader } from '../channels/access.ts'
 import { messageForAuthor } from './access.ts'
 import { contentAfter } from './content-after.ts'
-import { findRepeated } from './repeated.ts'
+import { findRepeated, type Send } from './repeated.ts'
 
-type Send = Input<typeof contract.messages.send>
 /** `screened`: the stored content when the hook was asked. An edit of any other is not stored. */
 export type Edit = Input<typeof contract.messages.edit> & { screened?: Content }
 type Content = Pick<MessageRow, 'text' | 'custom'>
 type Prepared = { input: Send } | { repeated: Message }
-type Asking<A extends 'user' | 'userOrKey'> = ConnectionlessContext<A>
 
 /**
  * Lets the app's hook screen a message before anything is locked, if its author may send it and it
  * is no repeat. A backend's own messages are not screened.
  */
 export async function screen(
-  { caller, services, read }: Asking<'userOrKey'>,
+  { caller, services, read }: ConnectionlessContext<'userOrKey'>,
   input: Send,
 ): Promise<Prepared> {
   if (caller.userId === null || !caller.isScreened) return { input }
@@ -46,7 +44,7 @@ export async function screen(
  * stored.
  */
 export async function screenEdit(
-  { caller, services, read }: Asking<'user'>,
+  { caller, services, read }: ConnectionlessContext<'user'>,
   input: Edit,
 ): Promise<{ input: Edit }> {
   if (!caller.isScreened) return { input }
@@ -117,7 +115,7 @@ async function selectHook(db: Tx, caller: UserCaller) {
 
 /** Asks the hook. Returns what it changes; throws if it refuses the message. */
 async function ask(
-  { askBeforeSend }: Asking<'user'>['services'],
+  { askBeforeSend }: ConnectionlessContext<'user'>['services'],
   hook: BeforeSendHook,
   question: BeforeSendQuestion,
 ) {

@@ -38,7 +38,7 @@ const canStillDelete = ({ createdAt }: { createdAt: string }, now: string) =>
  * stored events about them; their seq stays.
  */
 export async function tombstone(
-  ctx: Pick<Transaction, 'db' | 'emit' | 'write'>,
+  ctx: Pick<Transaction, 'db' | 'emit' | 'queueWrite'>,
   channel: LockedChannel,
   messages: DatedMessage[],
 ) {
@@ -63,7 +63,7 @@ export async function tombstone(
   const merged = tombstones.map((each) => ({ ...each, ...threads.get(each.id) }))
   const { appId, id: channelId } = channel
   const written = { appId, channelId, tombstones: merged, threads: [...threads.values()] }
-  ctx.write(writeTombstones(ctx.db, written))
+  ctx.queueWrite(writeTombstones(ctx.db, written))
 }
 
 /**
@@ -71,7 +71,7 @@ export async function tombstone(
  * events of a deleted channel may still be sent to webhooks.
  */
 export async function tombstoneUnseen(
-  { db, write }: Pick<Transaction, 'db' | 'write'>,
+  { db, queueWrite }: Pick<Transaction, 'db' | 'queueWrite'>,
   { appId, channelId }: { appId: string; channelId: string },
   messages: DatedMessage[],
 ) {
@@ -87,7 +87,7 @@ export async function tombstoneUnseen(
     const count = threads.get(id)?.replyCount ?? replyCount
     return { id, rev, createdRev: null, deletedAt, envelope, replyCount: count }
   })
-  write(writeTombstones(db, { appId, channelId, tombstones, threads: [...threads.values()] }))
+  queueWrite(writeTombstones(db, { appId, channelId, tombstones, threads: [...threads.values()] }))
 }
 
 /** The roots of the threads in which these messages are replies, by id. */

@@ -146,7 +146,7 @@ const edit = implement(
     const previews = previewsOf(links, message.linkPreviews)
     if (previews.length < links.length) ctx.enqueue('preview', { messageId })
     const linkPreviews = previews.length > 0 ? ctx.db.json(previews) : null
-    if (endsStream) ctx.write(deleteStream(ctx.db, message))
+    if (endsStream) ctx.queueWrite(deleteStream(ctx.db, message))
     const endedEmpty = message.streaming === false && !hasContent(message)
     if (endsStream || (endedEmpty && text !== '')) enqueuePush(ctx, message)
     await ctx.db`

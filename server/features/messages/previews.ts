@@ -9,7 +9,7 @@ import { publishMessageUpdate } from './publish.ts'
 export const previewsOf = (links: string[], known: readonly LinkPreview[] | null) =>
   links.flatMap((link) => known?.find(({ url }) => url === link) ?? [])
 
-type FoundPreviews = {
+type PreviewsOfMessage = {
   appId: string
   channelId: string
   messageId: string
@@ -21,8 +21,8 @@ type FoundPreviews = {
  * gets none; a deleted message is NOT_FOUND.
  */
 export async function attachPreviews(
-  ctx: Pick<WriteContext, 'db' | 'emit' | 'write'>,
-  { previews: found, ...ref }: FoundPreviews,
+  ctx: Pick<WriteContext, 'db' | 'emit' | 'queueWrite'>,
+  { previews: found, ...ref }: PreviewsOfMessage,
 ) {
   const { channel, message } = await lockedMessageForApp(ctx, ref)
   const before = message.linkPreviews ?? []

@@ -12,7 +12,7 @@ type ViewQuery = { messageId: string; viewer: string | null }
  * message as the viewer sees it.
  */
 export async function publishMessageUpdate(
-  ctx: Pick<WriteContext, 'db' | 'emit' | 'write'>,
+  ctx: Pick<WriteContext, 'db' | 'emit' | 'queueWrite'>,
   { channel, messageId, viewer, pin }: ViewQuery & UpdateCause & { channel: LockedCounters },
 ) {
   const message = await viewMessage(ctx, { messageId, viewer })
@@ -37,18 +37,18 @@ export async function viewMessage(
 }
 
 export const writeRev = (
-  ctx: Pick<WriteContext, 'db' | 'write'>,
+  ctx: Pick<WriteContext, 'db' | 'queueWrite'>,
   { id, rev }: { id: string; rev: number },
 ) => writeRevs(ctx, new Map([[id, rev]]))
 
 /** Gives each message the rev of the event of its last change. */
 export function writeRevs(
-  { db, write }: Pick<WriteContext, 'db' | 'write'>,
+  { db, queueWrite }: Pick<WriteContext, 'db' | 'queueWrite'>,
   revById: Map<string, number>,
 ) {
   const ids = [...revById.keys()]
   const revs = [...revById.values()]
-  write(db`
+  queueWrite(db`
     update messages msg
     set rev = changed.rev
     from unnest(${ids}::uuid[], ${revs}::int[]) as changed (id, rev)

@@ -1,14 +1,12 @@
 import type { contract, Input, Message } from '@parley/contract'
-import type { Context } from '../../core/context.ts'
-import { channelForReader } from '../channels/access.ts'
+import { channelForReader, type ReaderContext } from '../channels/access.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { selectMessages } from './view.ts'
 
-type Asking = Pick<Context<'userOrKey'>, 'db' | 'caller'>
-type Send = Input<typeof contract.messages.send>
+export type Send = Input<typeof contract.messages.send>
 
 /** The message that an earlier call with the same `clientId` has sent, if there was one. */
-export async function findRepeated(ctx: Asking, { channelId, clientId }: Send) {
+export async function findRepeated(ctx: ReaderContext, { channelId, clientId }: Send) {
   if (clientId === undefined) return undefined
   const { db, caller } = ctx
   const which = db`
@@ -21,7 +19,7 @@ export async function findRepeated(ctx: Asking, { channelId, clientId }: Send) {
 }
 
 /** The messages of earlier calls that these sends to one channel repeat. */
-export async function findAllRepeated(ctx: Asking, sends: Send[]) {
+export async function findAllRepeated(ctx: ReaderContext, sends: Send[]) {
   const [first] = sends
   const clientIds = sends.flatMap(({ clientId }) => clientId ?? [])
   if (!first || clientIds.length === 0) return new Map<Send, Message>()
@@ -39,7 +37,7 @@ export async function findAllRepeated(ctx: Asking, sends: Send[]) {
   return new Map(found)
 }
 
-const ofAuthor = ({ db, caller }: Asking, channelId: string) => db`
+const ofAuthor = ({ db, caller }: ReaderContext, channelId: string) => db`
   where msg.app_id = ${caller.appId}
     and msg.channel_id = ${channelId}
     and msg.user_id = ${caller.userId ?? SYSTEM_USER.id}`

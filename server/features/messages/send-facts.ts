@@ -21,7 +21,7 @@ export type SendFacts = {
   lastReadSeq: number
   unreadAfterSeq: number
   /** How many messages the author has written in the channel, deleted ones included. */
-  authorSeq: number
+  lastAuthorSeq: number
   earlierId: string | null
   rootId: string | null
   rootReplyCount: number
@@ -33,7 +33,7 @@ export type SendFacts = {
    */
   now: string
   /** Whether others have locked the channel, so that the facts may change. */
-  isContended: boolean
+  isLockedByOthers: boolean
 }
 
 /**
@@ -43,12 +43,12 @@ export type SendFacts = {
 export async function readSendFacts(
   db: Tx,
   commands: SendCommand[],
-  { mayWait }: { mayWait: boolean },
+  { waitsForLocks }: { waitsForLocks: boolean },
 ): Promise<SendFacts[]> {
   const appId = commands[0]?.caller.appId ?? ''
   const channelIds = [...new Set(commands.map(({ input }) => input.channelId))]
   const [locked, rows, quotable] = await pipelined([
-    lockChannels(db, appId, channelIds, { mayWait }),
+    lockChannels(db, appId, channelIds, { waitsForLocks }),
     selectFacts(db, appId, commands),
     selectQuotable(db, appId, commands),
   ])
@@ -66,13 +66,13 @@ export async function readSendFacts(
       role: row.role,
       lastReadSeq: row.lastReadSeq,
       unreadAfterSeq: row.unreadAfterSeq,
-      authorSeq: row.authorSeq,
+      lastAuthorSeq: row.lastAuthorSeq,
       earlierId: row.earlierId,
       rootId: row.rootId,
       rootReplyCount: row.rootReplyCount,
       quoted: quotedIn(command),
       now: row.now,
-      isContended: channel !== null && !lockedIds.has(channel.id),
+      isLockedByOthers: channel !== null && !lockedIds.has(channel.id),
     }
   })
 }
@@ -89,7 +89,10 @@ const channelOf = ({
     : { id: channelId, isLocked: true, type, lastSeq, rev, frozen }
 
 /** Plain columns, because writing and reading a row as JSON costs more than finding it. */
-type FactsRow = Omit<SendFacts, 'command' | 'isContended' | 'channel' | 'author' | 'quoted'> & {
+type FactsRow = Omit<
+  SendFacts,
+  'command' | 'isLockedByOthers' | 'channel' | 'author' | 'quoted'
+> & {
   ordinal: number
   /** Null if there is no such channel. */
   channelId: string | null
@@ -118,7 +121,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       u.id as author_id, u.display_name as author_name, u.image as author_image,
       u.deleted_at is not null as is_author_deleted,
       m.role, m.last_read_seq, m.unread_after_seq,
-      ${authorSeqOf(db)}::int as author_seq,
+      ${lastAuthorSeq(db)}::int as last_author_seq,
       ${earlierOf(db)} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
       greatest(statement_timestamp(), c.last_activity_at) as now
@@ -155,7 +158,7 @@ const earlierOf = constant(
 )
 
 /** How many messages the author has in the channel: the last has a number, unless it is old. */
-const authorSeqOf = constant(
+const lastAuthorSeq = constant(
   (db) => db`coalesce(
     (
       select author_seq

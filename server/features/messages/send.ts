@@ -37,17 +37,17 @@ export const send = implementBatch(contract.messages.send, {
   bytesOf: ({ input: { text, attachments, custom } }) =>
     text.length + jsonLength(attachments) + jsonLength(custom ?? {}) + MESSAGE_BYTES,
   batchesAtOnce: BATCHES_AT_ONCE,
-  run: async (ctx, commands, { mayWait }) => {
-    const facts = await readSendFacts(ctx.db, commands, { mayWait })
+  run: async (ctx, commands, { waitsForLocks }) => {
+    const facts = await readSendFacts(ctx.db, commands, { waitsForLocks })
     const earlier = await selectEarlier(ctx.db, facts)
-    const { append, write } = createAppender(ctx)
+    const { append, queueInserts } = createAppender(ctx)
     const factsOf = new Map(facts.map((each) => [each.command, each]))
     const outcomes = commands.map((command) => {
       const each = factsOf.get(command)
       if (!each) return { error: systemUserFirst(command) }
-      return each.isContended ? CONTENDED : decide(each, { earlier, append })
+      return each.isLockedByOthers ? CONTENDED : decide(each, { earlier, append })
     })
-    write()
+    queueInserts()
     return outcomes
   },
   findRepeated,

@@ -15,7 +15,7 @@ import type { Thread } from './batch-counters.ts'
  */
 export const MOST_ROWS = 100
 
-type Written = {
+type WrittenTombstones = {
   appId: string
   channelId: string
   tombstones: { id: string; createdRev: number | null }[]
@@ -27,7 +27,10 @@ type Written = {
  * is also asked for the ids: joined alone, it may be read from end to end if it was small when the
  * statement was prepared.
  */
-export function writeTombstones(db: Tx, { appId, channelId, tombstones, threads }: Written) {
+export function writeTombstones(
+  db: Tx,
+  { appId, channelId, tombstones, threads }: WrittenTombstones,
+) {
   const topic = topics.channel(appId, channelId)
   const ids = db`any(${tombstones.map(idOf)}::uuid[])`
   const createdRevs = tombstones.flatMap(({ createdRev }) => createdRev ?? [])

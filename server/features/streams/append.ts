@@ -12,7 +12,7 @@ type Grown = { length: number; isLarge: boolean }
 /**
  * Appends to a message of the caller's, if its text ends at `at`. Returns no row if nothing was
  * appended. The rights are read by a statement after the lock: the locking one still sees the data
- * from before its wait. The second of two appends at the same place finds another length.
+ * from before its wait. The second of two appends at the same offset finds another length.
  */
 export async function appendText(
   { db, caller }: WriteContext<'user'>,

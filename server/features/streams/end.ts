@@ -16,7 +16,7 @@ type EndingStream = {
   viewer: string | null
   isInterrupted: boolean
 }
-type EndContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'write'>
+type EndContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'queueWrite'>
 
 /** Stores the whole text of a message, derives from it what a text has, and sends its push. */
 export async function endStream(
@@ -34,7 +34,7 @@ export async function endStream(
       streaming = false, interrupted = ${isInterrupted ? true : null},
       updated_at = ${message.now}
     where id = ${messageId}`
-  ctx.write(deleteStream(ctx.db, message))
+  ctx.queueWrite(deleteStream(ctx.db, message))
   return publishMessageUpdate(ctx, { channel, messageId, viewer })
 }
 

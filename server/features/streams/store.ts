@@ -24,7 +24,7 @@ export async function lockStream(db: Tx, { appId, messageId }: Omit<StreamRef, '
   return stream
 }
 
-type StoreContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'write'>
+type StoreContext = Pick<Transaction, 'db' | 'emit' | 'enqueue' | 'queueWrite'>
 
 /**
  * Stores what was appended to a message, or interrupts it if its author has been quiet, or it has
@@ -37,7 +37,7 @@ export async function storeStream(
   { storeMs, quietMs, longestMs }: StreamTimes,
 ) {
   const found = await lockedMessageForApp(ctx, ref).catch(unlessNotFound)
-  if (!found) ctx.write(deleteStream(ctx.db, { id: ref.messageId, appId: ref.appId }))
+  if (!found) ctx.queueWrite(deleteStream(ctx.db, { id: ref.messageId, appId: ref.appId }))
   const stream = found && (await lockStream(ctx.db, ref))
   if (!stream) return 0
   const { tail } = stream
@@ -50,7 +50,7 @@ export async function storeStream(
   // A time ahead of the clock is from before the clock was set back.
   if (unstoredMs >= 0 && unstoredMs < storeMs) return storeMs - unstoredMs
   const { channel, message } = found
-  ctx.write(ctx.db`
+  ctx.queueWrite(ctx.db`
     update message_streams
     set tail = '', stored_at = clock_timestamp()
     where message_id = ${message.id}

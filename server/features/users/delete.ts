@@ -2,7 +2,10 @@ import type { WriteContext } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
 import { leaveWorkspaces, lockMemberships } from '../workspaces/leave.ts'
 
-type DeleteContext = Pick<WriteContext, 'db' | 'write' | 'enqueue' | 'afterCommit' | 'services'>
+type DeleteContext = Pick<
+  WriteContext,
+  'db' | 'queueWrite' | 'enqueue' | 'afterCommit' | 'services'
+>
 
 /**
  * Deletes those of these users who exist: wipes what is theirs alone and revokes their tokens. What
@@ -15,7 +18,7 @@ export async function deleteUsers(ctx: DeleteContext, appId: string, userIds: st
   const ids = deleted.map(({ id }) => id)
   if (ids.length === 0) return []
   await leaveWorkspaces(ctx, await lockMemberships(db, appId, ids))
-  ctx.write(wipeUsers(db, appId, ids))
+  ctx.queueWrite(wipeUsers(db, appId, ids))
   for (const userId of ids) ctx.enqueue('subscriber-removal', { userId })
   ctx.afterCommit(() => {
     for (const { id: userId, generation } of deleted)

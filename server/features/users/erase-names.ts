@@ -13,7 +13,8 @@ import {
   nameOfDeletion,
 } from './erase.ts'
 import { type NamedChannel, withoutNames, withoutTexts, withUsers } from './redact.ts'
-import { type EventWalk, mayName, type Rewriting, rewriteEvents } from './rewrite-events.ts'
+import { type EventStep, mayName, type Rewriting, rewriteEvents } from './rewrite-events.ts'
+import { publicColumns } from './view.ts'
 
 /**
  * Takes the names and pictures of deleted users out of stored events: those that they caused in a
@@ -97,23 +98,23 @@ export const selectDeletedIn = (
  * continue after, and whether the channel must be locked there. It is also locked at the end, for
  * transactions that were still open when the users were deleted.
  */
-export async function passOthers(db: Tx, target: NamedTarget, walk: EventWalk) {
+export async function passOthers(db: Tx, target: NamedTarget, step: EventStep) {
   const [slice] = await db<{ count: number; last: number | null; first: number | null }[]>`
     select
       count(*)::int as count,
       max(slice."offset") as last,
       min(slice."offset") filter (where slice.is_naming) as first
     from (
-      select e."offset", ${mayName(db, textsOf(target, walk.topic))} as is_naming
+      select e."offset", ${mayName(db, textsOf(target, step.topic))} as is_naming
       from events e
-      where e.topic = ${walk.topic}
-        and e."offset" > ${walk.afterOffset}
+      where e.topic = ${step.topic}
+        and e."offset" > ${step.afterOffset}
       order by e."offset"
-      limit ${walk.limit}
+      limit ${step.limit}
     ) slice`
   const { count = 0, last = null, first = null } = slice ?? {}
   if (first !== null) return { after: first - 1, isDue: true }
-  return { after: last ?? walk.afterOffset, isDue: count < walk.limit }
+  return { after: last ?? step.afterOffset, isDue: count < step.limit }
 }
 
 const OVER: Rewriting = { after: null, isRewritten: false }
@@ -124,18 +125,18 @@ type Erasing = Rewriting & { userIds: string[] }
  * One step through a topic, while the channel is locked: else a message's deletion could write the
  * same events.
  */
-export async function eraseNames({ db }: Transaction, target: NamedTarget, walk: EventWalk) {
+export async function eraseNames({ db }: Transaction, target: NamedTarget, step: EventStep) {
   const [{ channel, user }, others] = await pipelined([
     lockTarget(db, target),
     lockOthers(db, target),
   ])
   const users = byId([user, ...others])
   const redact = (json: never) => channel && withUsers(withoutNames(json, channel), users)
-  return eraseEvents(db, { ...target, ...walk, channel, users }, redact)
+  return eraseEvents(db, { ...target, ...step, channel, users }, redact)
 }
 
 /** The same of a channel that was deleted. The users' texts go, too: its messages are gone. */
-export async function eraseTexts({ db }: Transaction, target: NamedTarget, walk: EventWalk) {
+export async function eraseTexts({ db }: Transaction, target: NamedTarget, step: EventStep) {
   const [[channel], [user], others] = await pipelined([
     selectUnseen(db, target, db`for no key update`),
     lockDeletedUser(db, target),
@@ -144,33 +145,33 @@ export async function eraseTexts({ db }: Transaction, target: NamedTarget, walk:
   const users = byId([user, ...others])
   const redact = (json: never) =>
     channel && withUsers(withoutNames(withoutTexts(json, users, channel.now), channel), users)
-  return eraseEvents(db, { ...target, ...walk, channel, users }, redact)
+  return eraseEvents(db, { ...target, ...step, channel, users }, redact)
 }
 
 /** The walk's other users, without those whose rows are locked: it waits for the target only. */
 const lockOthers = (db: Tx, { appId, userId, userIds }: NamedTarget) => db<UserSummary[]>`
-  select id, display_name as name, image
-  from users
-  where app_id = ${appId}
-    and id = any(${userIds.filter((id) => id !== userId)})
-    and deleted_at is not null
-    and forgotten_at is null
+  select u.id, ${publicColumns(db)}
+  from users u
+  where u.app_id = ${appId}
+    and u.id = any(${userIds.filter((id) => id !== userId)})
+    and u.deleted_at is not null
+    and u.forgotten_at is null
   for share skip locked`
 
 const byId = (users: (UserSummary | undefined)[]) =>
   new Map(users.flatMap((user) => (user ? [[user.id, user] as const] : [])))
 
 type ErasedEvents = NamedTarget &
-  EventWalk & { channel: NamedChannel | undefined; users: Map<string, UserSummary> }
+  EventStep & { channel: NamedChannel | undefined; users: Map<string, UserSummary> }
 
 async function eraseEvents(
   db: Tx,
-  { channel, users, ...walk }: ErasedEvents,
+  { channel, users, ...step }: ErasedEvents,
   redact: (json: never) => unknown,
 ): Promise<Erasing> {
   if (!channel || users.size === 0) return { ...OVER, userIds: [] }
-  const texts = textsOf(walk, walk.topic)
-  const rewriting = await rewriteEvents(db, { ...walk, channel, texts }, redact)
+  const texts = textsOf(step, step.topic)
+  const rewriting = await rewriteEvents(db, { ...step, channel, texts }, redact)
   return { ...rewriting, userIds: [...users.keys()] }
 }
 
@@ -181,10 +182,10 @@ const textsOf = ({ channelId, userIds }: NamedTarget, topic: string) =>
     : userIds.map((userId) => JSON.stringify(userId).slice(1))
 
 /** The other member's name, in the topic of a member of a channel that was deleted. */
-export async function eraseDirectName(db: Tx, ref: ChannelRef, walk: EventWalk) {
+export async function eraseDirectName(db: Tx, ref: ChannelRef, step: EventStep) {
   const [channel] = await selectUnseen(db, ref)
   if (!channel) return OVER
-  return rewriteEvents(db, { ...walk, channel, texts: [JSON.stringify(channel.id)] })
+  return rewriteEvents(db, { ...step, channel, texts: [JSON.stringify(channel.id)] })
 }
 
 type Unseen = NamedChannel & { now: string }

@@ -130,7 +130,7 @@ export async function eraseUnseen(
   const undeleted = messages.filter(({ deletedAt }) => deletedAt === null)
   await tombstoneUnseen(ctx, target, undeleted)
   if (messages.length >= walk.limit) return messages.at(-1)?.seq ?? null
-  ctx.write(leaveUnseen(ctx.db, target))
+  ctx.queueWrite(leaveUnseen(ctx.db, target))
   return null
 }
 

@@ -10,6 +10,7 @@ import { asLocked, lockChannels, selectChannel } from '../channels/access.ts'
 import { removeMember } from '../members/change.ts'
 import type { DatedMessage } from '../messages/access.ts'
 import { tombstone } from '../messages/delete.ts'
+import { publicColumns } from './view.ts'
 
 /** Erases what a deleted user has left, channel by channel, each step in a short transaction. */
 
@@ -89,7 +90,7 @@ export async function eraseInChannel(ctx: Transaction, target: ErasureTarget, wa
   if (!channel || !user) return null
   if (member) await removeMember(ctx, channel, { user, role: member.role })
   const lastSeq = await eraseMessages(ctx, channel, { ...walk, userId: target.userId })
-  if (lastSeq === null) ctx.write(releaseKeys(ctx.db, target))
+  if (lastSeq === null) ctx.queueWrite(releaseKeys(ctx.db, target))
   return lastSeq
 }
 
@@ -106,12 +107,12 @@ export async function lockTarget(db: Tx, target: ErasureTarget) {
 
 /** While this lock is held, the id cannot become a new user's. */
 export const lockDeletedUser = (db: Tx, { appId, userId }: ErasureTarget) => db<UserSummary[]>`
-  select id, display_name as name, image
-  from users
-  where app_id = ${appId}
-    and id = ${userId}
-    and deleted_at is not null
-    and forgotten_at is null
+  select u.id, ${publicColumns(db)}
+  from users u
+  where u.app_id = ${appId}
+    and u.id = ${userId}
+    and u.deleted_at is not null
+    and u.forgotten_at is null
   for share`
 
 type MemberRole = Pick<MemberRow, 'role'>
@@ -147,7 +148,7 @@ async function eraseMessages(ctx: Transaction, channel: LockedChannel, own: OwnM
   await tombstone(ctx, channel, undeleted)
   const ids = messages.flatMap(({ id, clientId }) => (clientId === null ? [] : id))
   if (ids.length > 0) {
-    ctx.write(db`
+    ctx.queueWrite(db`
       update messages
       set client_id = null
       where id = any(${ids}::uuid[])`)
@@ -189,15 +190,15 @@ export function deleteUserEvents(
     )`
 }
 
-type Finish = Pick<TargetQuery, 'appId' | 'userIds'> & {
+type FinishQuery = Pick<TargetQuery, 'appId' | 'userIds'> & {
   /** Whether to wait for users whose rows others have locked, instead of leaving them out. */
-  mayWait: boolean
+  waitsForLocks: boolean
 }
 
 /** Releases the ids of deleted users of whom no channel holds anything; returns how many. */
 export async function finishErasure(
   { db }: Pick<Transaction, 'db'>,
-  { appId, userIds, mayWait }: Finish,
+  { appId, userIds, waitsForLocks }: FinishQuery,
 ) {
   const erased = await db<{ id: string }[]>`
     update users u
@@ -210,7 +211,7 @@ export async function finishErasure(
           and deleted_at is not null
           and forgotten_at is null
         order by id
-        for no key update ${mayWait ? db`` : db`skip locked`}
+        for no key update ${waitsForLocks ? db`` : db`skip locked`}
       )
       and not exists (
         select

@@ -5,12 +5,12 @@ import type { Tx } from '../../db/client.ts'
 import { type NamedChannel, withoutPeer } from './redact.ts'
 
 /** A step through the events of a topic. */
-export type EventWalk = { topic: string; afterOffset: number; limit: number }
+export type EventStep = { topic: string; afterOffset: number; limit: number }
 
 /** The offset to go on after, or null at the end, and whether events were changed. */
 export type Rewriting = { after: number | null; isRewritten: boolean }
 
-type Rewritten = EventWalk & { channel: NamedChannel; texts: string[] }
+type Rewritten = EventStep & { channel: NamedChannel; texts: string[] }
 type StoredRow = { offset: number; messageId: string | null; envelope: string | null }
 
 /** Rewrites the events of the step with one of the texts; those of a member lose the other one. */

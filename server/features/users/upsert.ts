@@ -5,7 +5,7 @@ import { RequiresFirstError } from '../../core/operation.ts'
 import { tokenRevoked } from '../../core/refusals.ts'
 import type { Tx } from '../../db/client.ts'
 import { jsonOf } from '../../db/sql.ts'
-import { profileVersion } from './view.ts'
+import { profileVersion, publicColumns } from './view.ts'
 
 /** The fields to set of a user, and whether this shows that the user is active. */
 type UserDraft = UserInput & { isActive?: true }
@@ -29,7 +29,7 @@ type UpsertedUser = {
 }
 type UpsertContext = Pick<
   WriteContext,
-  'db' | 'caller' | 'write' | 'services' | 'enqueue' | 'afterCommit'
+  'db' | 'caller' | 'queueWrite' | 'services' | 'enqueue' | 'afterCommit'
 >
 
 /**
@@ -39,7 +39,7 @@ type UpsertContext = Pick<
  * new one, once the old one is erased; never that of the caller, who was deleted meanwhile.
  */
 export async function upsertUsers(
-  { db, caller, write, services, enqueue, afterCommit }: UpsertContext,
+  { db, caller, queueWrite, services, enqueue, afterCommit }: UpsertContext,
   appId: string,
   drafts: UserDraft[],
 ): Promise<UpsertedUser[]> {
@@ -54,7 +54,9 @@ export async function upsertUsers(
   })
   const firstToday = upserted.filter((user) => draftById[user.id]?.isActive && !user.wasActive)
   if (firstToday.length > 0) {
-    write(countActive(db, db`select ${appId}::uuid as app_id, ${firstToday.length}::int as count`))
+    queueWrite(
+      countActive(db, db`select ${appId}::uuid as app_id, ${firstToday.length}::int as count`),
+    )
   }
   const upsertedIds = new Set(upserted.map(({ id }) => id))
   const pending = Object.keys(draftById).filter((id) => !upsertedIds.has(id))
@@ -137,8 +139,8 @@ function upsert(db: Tx, appId: string, draftById: Record<string, UserDraft>) {
     where u.deleted_at is null
       or u.forgotten_at is not null
     returning
-      id, display_name as name, image, email, custom, token_generation,
-      created_at = updated_at as is_new,
+      u.id, ${publicColumns(db)}, u.email, u.custom, u.token_generation,
+      u.created_at = u.updated_at as is_new,
       exists (select from before where before.id = u.id) as was_known,
       exists (
         select

@@ -10,6 +10,9 @@ export const userSummary = (db: Tx, user = db`u`) =>
 export const publicFields = (db: Tx, user = db`u`) =>
   db`'name', ${user}.display_name, 'image', ${user}.image`
 
+/** The same fields as columns of user row `u`: beside its id, those of a UserSummary. */
+export const publicColumns = constant((db) => db`u.display_name as name, u.image`)
+
 /**
  * The version of what is public of user row `u`: the time of its last change in microseconds, which
  * grows with each change even if the clock was set back. 0 if it has never changed.
@@ -32,7 +35,7 @@ export const lockUsersForShare = (db: Tx, appId: string, ids: string[]) =>
 type UsersById = { appId: string; ids: string[]; lock: Fragment }
 
 const usersById = (db: Tx, { appId, ids, lock }: UsersById) => db<UserSummary[]>`
-  select u.id, u.display_name as name, u.image
+  select u.id, ${publicColumns(db)}
   from users u
   where u.app_id = ${appId}
     and u.id = any(${ids})
@@ -96,7 +99,7 @@ const listed = (db: Tx, rows: Fragment) => db<User[]>`
   order by u.display_name, u.id`
 
 const listedFields = (db: Tx) => db`
-  u.id, u.display_name as name, u.image, ${presenceFields(db)}`
+  u.id, ${publicColumns(db)}, ${presenceFields(db)}`
 
 /** Whether user row `u` is online, the version of that, and when they were last active. */
 export const presenceFields = constant(

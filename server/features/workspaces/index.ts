@@ -47,7 +47,7 @@ const create = implement(contract.workspaces.create, async (ctx, { name, type, i
   return viewWorkspace(ctx, id)
 })
 
-type ListedMember = WorkspaceMember & { joinedMicros: string; hasNext: true | null }
+type ListedWorkspaceMember = WorkspaceMember & { joinedMicros: string; hasNext: true | null }
 
 const members = implementWithoutTransaction(
   contract.workspaces.members,
@@ -62,7 +62,7 @@ const members = implementWithoutTransaction(
       order by wm.joined_at, wm.user_id
       limit ${limit + 1}
       offset ${offset}`
-    const found = await db<ListedMember[]>`
+    const found = await db<ListedWorkspaceMember[]>`
       select
         m.user_id, m.profile as "user", m.role, m.joined_at,
         ${joinedMicros(db)} as joined_micros,

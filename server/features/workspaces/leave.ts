@@ -2,7 +2,7 @@ import type { WorkspaceRole } from '@parley/contract'
 import type { Transaction } from '../../core/context.ts'
 import type { Tx } from '../../db/client.ts'
 
-type Membership = { workspaceId: string; userId: string }
+type EndedMembership = { workspaceId: string; userId: string }
 
 /**
  * How many invites expire at once when their creators leave. All the others are void, too, but stay
@@ -14,7 +14,7 @@ const MOST_INVITES = 1_000
  * Ends memberships of workspaces that are locked. The invites of those who leave are void with
  * that. A last owner is followed by the oldest admin, else the oldest member.
  */
-export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, ended: Membership[]) {
+export async function leaveWorkspaces({ db }: Pick<Transaction, 'db'>, ended: EndedMembership[]) {
   if (ended.length === 0) return
   const workspaceIds = ended.map(({ workspaceId }) => workspaceId)
   const userIds = ended.map(({ userId }) => userId)
@@ -61,7 +61,7 @@ export async function lockMemberships(db: Tx, appId: string, userIds: string[]) 
     )
     order by id
     for no key update`
-  return db<Membership[]>`
+  return db<EndedMembership[]>`
     select workspace_id, user_id
     from workspace_members
     where ${ofThem}`

@@ -11,7 +11,7 @@ import {
 import { z } from 'zod'
 import { exampleOf, type Schema, type Schemas } from './examples.ts'
 import { capitalised, named, namedParts } from './naming.ts'
-import { isRecord, simplifySchema } from './simplify.ts'
+import { simplifySchemas } from './simplify.ts'
 
 /**
  * The events as an AsyncAPI 3 document: topics, envelopes and payloads, from the contract. `wsUrl`
@@ -196,5 +196,5 @@ function envelopeSchema(type: string, payload: z.ZodObject, schemas: Schemas): S
 const relocate = (schema: object): Schema =>
   JSON.parse(
     JSON.stringify(schema).replaceAll('"#/definitions/', '"#/components/schemas/'),
-    (_, value) => (isRecord(value) ? simplifySchema(value) : value),
+    simplifySchemas,
   )

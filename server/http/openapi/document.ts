@@ -26,7 +26,7 @@ import {
   sharedResponses,
   successResponse,
 } from './responses.ts'
-import { isRecord, simplifySchema } from './simplify.ts'
+import { simplifySchemas } from './simplify.ts'
 
 /**
  * The contract as an OpenAPI 3.1 document. trpc-to-openapi turns the schemas into parameters and
@@ -131,8 +131,8 @@ const methods = {
 } as const satisfies Record<Operation['method'], string>
 
 type Paths = NonNullable<OpenAPIObject['paths']>
-type Described = NonNullable<Paths[string]['get']>
-type Parameter = NonNullable<Described['parameters']>[number]
+type DescribedOperation = NonNullable<Paths[string]['get']>
+type Parameter = NonNullable<DescribedOperation['parameters']>[number]
 
 const operations = Object.entries<Record<string, Operation>>(contract).flatMap(([noun, verbs]) =>
   Object.entries(verbs).map(([verb, op]) => ({ id: `${noun}.${verb}`, noun, op })),
@@ -175,10 +175,10 @@ function generate() {
 
 /** Adds to a generated operation what the generator cannot know. */
 function complete(
-  { parameters = [], requestBody, responses, ...described }: Described,
+  { parameters = [], requestBody, responses, ...described }: DescribedOperation,
   op: Operation,
   schemas: Schemas,
-): Described {
+): DescribedOperation {
   const body = jsonSchema(requestBody)
   const result = jsonSchema(responses?.[200]) ?? {}
   return {
@@ -220,21 +220,19 @@ function withOwnMeta(parameter: Parameter, { input }: Operation): Parameter {
   }
 }
 
-const jsonSchema = (part: Described['requestBody'] | Response): Schema | undefined =>
+const jsonSchema = (part: DescribedOperation['requestBody'] | Response): Schema | undefined =>
   part && 'content' in part ? part.content?.['application/json']?.schema : undefined
 const json = (schema: Schema, schemas: Schemas) => ({
   'application/json': { schema, example: exampleOf(schema, schemas) },
 })
 
 /**
- * The document without what misleads or says nothing (see `simplifySchema`). A schema then reads
+ * The document without what misleads or says nothing (see `simplifySchemas`). A schema then reads
  * the same in requests and in responses, and the generator's second copy of it for responses,
  * `<name>Output`, is dropped.
  */
 function simplify(document: OpenAPIObject): OpenAPIObject {
-  const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), (_, value) =>
-    isRecord(value) ? simplifySchema(value) : value,
-  )
+  const simple: OpenAPIObject = JSON.parse(JSON.stringify(document), simplifySchemas)
   const schemas = simple.components?.schemas ?? {}
   const copied = Object.keys(schemas).filter(
     (name) => JSON.stringify(schemas[name]) === JSON.stringify(schemas[`${name}Output`]),

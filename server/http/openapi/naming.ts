@@ -1,5 +1,5 @@
 import type { Operation } from '@parley/contract'
-import { isRecord } from './simplify.ts'
+import { isRecord } from '../../core/json-text.ts'
 
 type Json = Record<string, unknown>
 /** Schemas by name: what `components/schemas` holds. */

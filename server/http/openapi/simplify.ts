@@ -1,7 +1,9 @@
 import { limits } from '@parley/contract'
+import { isRecord } from '../../core/json-text.ts'
 
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** For JSON.parse: simplifies each schema of a document. */
+export const simplifySchemas = (_: string, value: unknown) =>
+  isRecord(value) ? simplifySchema(value) : value
 
 /**
  * A schema as generators understand it best. Drops `additionalProperties: false` (responses may
@@ -9,7 +11,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
  * integers. Says of integers how many bits they need. A scalar that may be null has two types: as
  * `anyOf`, some generators take an equal scalar elsewhere for nullable too.
  */
-export function simplifySchema(given: Record<string, unknown>): Record<string, unknown> {
+function simplifySchema(given: Record<string, unknown>): Record<string, unknown> {
   const { additionalProperties, pattern, minimum, maximum, ...schema } = orNull(given)
   return {
     ...schema,

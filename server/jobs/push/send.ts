@@ -97,7 +97,7 @@ const pair = <T extends PushTask>(events: PushEvent<T>[], outcomes: PushOutcome[
     return event ? [{ ...outcome, event }] : []
   })
 
-type Refusal<T extends PushTask> = {
+type RefusedPushes<T extends PushTask> = {
   workflow: string
   reason: string
   pushes: NonEmpty<PushEvent<T>>
@@ -113,7 +113,7 @@ async function settle<T extends PushTask>(sent: SentPush<T>[], context: SendCont
     { outcome: 'accepted' },
     sent.filter(({ result }) => result === 'accepted').length,
   )
-  const refusals = new Map<string, Refusal<T>>()
+  const refusals = new Map<string, RefusedPushes<T>>()
   for (const { result, reason, event } of sent) {
     if (result !== 'refused') continue
     const key = `${event.name}: ${reason}`

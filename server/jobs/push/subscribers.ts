@@ -1,6 +1,7 @@
 import type { Log } from '../../core/log.ts'
 import type { Metrics } from '../../core/metrics.ts'
 import type { Db } from '../../db/client.ts'
+import { publicColumns } from '../../features/users/view.ts'
 import { type HandlerContext, type Handlers, type QueuedJob, RetryLaterError } from '../tasks.ts'
 import { limitKept } from './limit-kept.ts'
 import type { Provider, SubscriberProfile } from './provider.ts'
@@ -70,7 +71,7 @@ export function createSubscribers({
 async function selectSubscriber(db: Db, { appId, userId }: { appId: string; userId: string }) {
   const [user] = await db.use(
     (db) => db<SubscriberProfile[]>`
-      select u.id, u.display_name as name, u.email, u.image
+      select u.id, ${publicColumns(db)}, u.email
       from users u
       where u.app_id = ${appId}
         and u.id = ${userId}

@@ -64,14 +64,14 @@ export function createCollector({ db, timings, signal }: CollectorOptions) {
     if (start.isAhead) await resetActiveSince(db)
     const isSweep = performance.now() - sweptAt >= timings.webhookSweepMs
     const { startedAt, since, until } = start
-    const place = await firstPlace(db, {
+    const first = await startOfPass(db, {
       since,
       from: isSweep ? until : lastStartedAt,
       backMs: isSweep ? 0 : timings.webhookOverlapMs,
       startedAt,
     })
     const mayContinue = async () => !signal.aborted && (await renewTurn(db, turn))
-    const isDone = await eachPage(db, place, collectPage, mayContinue)
+    const isDone = await eachPage(db, first, collectPage, mayContinue)
     if (!isDone) return { areWanted: true }
     lastStartedAt = startedAt
     if (isSweep) {
@@ -180,7 +180,7 @@ const resetActiveSince = (db: Pick<Db, 'use'>) =>
       where active_since > now()`,
   )
 
-type FirstPlace = {
+type PassBounds = {
   since: string
   from: string | null | undefined
   backMs: number
@@ -188,7 +188,7 @@ type FirstPlace = {
 }
 
 /** Even after the clock was set back, the events of the last minute are looked at. */
-async function firstPlace(db: Pick<Db, 'use'>, { since, from, backMs, startedAt }: FirstPlace) {
+async function startOfPass(db: Pick<Db, 'use'>, { since, from, backMs, startedAt }: PassBounds) {
   const [row] = await db.use(
     (db) => db<{ at: string }[]>`
       select greatest(

@@ -41,10 +41,10 @@ export function groupsOf(candidates: Candidate[], most = MOST_IN_TURN): Candidat
 
 /** The first of each group, as many of each as there is room for. */
 function firstOf(groups: Candidate[][], most: number) {
-  const places = groups.flatMap((group) => group.map((_, place) => ({ group, place })))
-  const taken = places.toSorted((one, other) => one.place - other.place).slice(0, most)
+  const ranked = groups.flatMap((group) => group.map((_, rank) => ({ group, rank })))
+  const taken = ranked.toSorted((one, other) => one.rank - other.rank).slice(0, most)
   return groups
-    .map((group) => group.slice(0, taken.filter((place) => place.group === group).length))
+    .map((group) => group.slice(0, taken.filter((each) => each.group === group).length))
     .filter((group) => group.length > 0)
 }
 
@@ -60,11 +60,11 @@ const PAUSES = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800]
 /** After how many failures of a delivery the later ones of its channel are sent without it. */
 const HOLDING_ATTEMPTS = 4
 
-type Failure = { attempts: number; retryAfterSeconds: number; unitMs: number }
+type DeliveryFailure = { attempts: number; retryAfterSeconds: number; unitMs: number }
 export type NextTry = { status: Exclude<Status, 'delivered'>; pauseMs: number }
 
 /** The next state of a delivery after this many failures. Pauses are shortened at random. */
-export function afterFailure({ attempts, retryAfterSeconds, unitMs }: Failure): NextTry {
+export function afterFailure({ attempts, retryAfterSeconds, unitMs }: DeliveryFailure): NextTry {
   const pause = PAUSES[attempts - 1]
   if (pause === undefined) return { status: 'failed', pauseMs: 0 }
   const pauseMs = pause * unitMs * (1 - Math.random() / 10)

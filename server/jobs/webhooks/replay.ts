@@ -16,12 +16,13 @@ const SIZES: Sizes = { topics: 250, page: 5_000 }
 /** A topic, and the offset up to which it was read. */
 type TopicOffset = { topic: string; offset: number }
 /**
- * How far a replay has come: the last topic that was begun, and those that may have more events.
- * `again` may be stored beside it: a time since which to replay events once more.
+ * How far a replay has come, as it is stored: the last topic that was begun, and in `places` those
+ * that may have more events. `again` may be stored beside it: a time since which to replay events
+ * once more.
  */
-type Progress = { since: string; after: string; places: TopicOffset[] }
+type ReplayProgress = { since: string; after: string; places: TopicOffset[] }
 /** Where each replay begins. Older servers find these two, and no `since`. */
-const START: Omit<Progress, 'since'> = { after: '', places: [] }
+const START: Omit<ReplayProgress, 'since'> = { after: '', places: [] }
 type Pool = Pick<Db, 'use'>
 
 export type Replays = ReturnType<typeof createReplays>
@@ -54,19 +55,19 @@ async function replay(db: Pool, lease: Lease, { turnMs, sizes }: ReplayTurn) {
   if (!begun) return
   const { since } = begun
   const size = createBatchSize(sizes.page)
-  let { after, places } = begun
+  let { after, places: topics } = begun
   for (;;) {
-    if (places.length === 0) {
+    if (topics.length === 0) {
       const found = await nextTopics(db, { appId: lease.appId, after, most: sizes.topics })
       const last = found.at(-1)
       if (last === undefined) break
       after = last
-      places = found.map((topic) => ({ topic, offset: 0 }))
+      topics = found.map((topic) => ({ topic, offset: 0 }))
     }
-    const read = places
-    places = await size.run((most) => replayPage(db, { lease, places: read, most, since }))
+    const read = topics
+    topics = await size.run((most) => replayPage(db, { lease, topics: read, most, since }))
     if (performance.now() < until) continue
-    await noteProgress(db, lease, { since, after, places })
+    await noteProgress(db, lease, { since, after, places: topics })
     return
   }
   await end(db, lease, since)
@@ -76,7 +77,7 @@ async function replay(db: Pool, lease: Lease, { turnMs, sizes }: ReplayTurn) {
  * Notes that the replay has begun, so its start can no longer be moved back. The progress of the
  * last turn counts only if it is for the same start.
  */
-async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
+async function begin(db: Pool, { id }: Lease): Promise<ReplayProgress | undefined> {
   const [noted] = await db.use(
     (db) => db<{ value: string }[]>`
       insert into service as s (key, value)
@@ -94,25 +95,28 @@ async function begin(db: Pool, { id }: Lease): Promise<Progress | undefined> {
       where wh.id = ${id}`,
   )
   if (!noted || !webhook || webhook.since === null) return undefined
-  const progress = JSON.parse(noted.value) as Progress // as noted, but for `since`
+  const progress = JSON.parse(noted.value) as ReplayProgress // as noted, but for `since`
   return progress.since === webhook.since ? progress : { ...START, since: webhook.since }
 }
 
-type Page = { lease: Lease; places: TopicOffset[]; since: string; most: number }
+type ReplayPage = { lease: Lease; topics: TopicOffset[]; since: string; most: number }
 
 /**
  * Makes deliveries of the next events of these topics, as many of each. Returns the topics that may
  * have more. Offsets, not times, bound what it reads of a topic.
  */
-async function replayPage(db: Pool, { lease, places, since, most }: Page): Promise<TopicOffset[]> {
-  const each = Math.max(1, Math.floor(most / places.length))
+async function replayPage(
+  db: Pool,
+  { lease, topics, since, most }: ReplayPage,
+): Promise<TopicOffset[]> {
+  const each = Math.max(1, Math.floor(most / topics.length))
   const reached = await db.use(
     (db) => db<(TopicOffset & { count: number })[]>`
       with page as materialized (
         select e.*
         from unnest(
-          ${places.map(({ topic }) => topic)}::text[],
-          ${places.map(({ offset }) => offset)}::int[]
+          ${topics.map(({ topic }) => topic)}::text[],
+          ${topics.map(({ offset }) => offset)}::int[]
         ) as given (topic, "offset")
         cross join lateral (
           select e.topic, e."offset", e.type, e.created_at
@@ -151,7 +155,7 @@ async function replayPage(db: Pool, { lease, places, since, most }: Page): Promi
   return reached.flatMap(({ topic, offset, count }) => (count < each ? [] : { topic, offset }))
 }
 
-const noteProgress = (db: Pool, { id }: Lease, progress: Progress) =>
+const noteProgress = (db: Pool, { id }: Lease, progress: ReplayProgress) =>
   db.use(
     (db) => db`
       update service s

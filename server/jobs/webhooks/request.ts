@@ -38,12 +38,12 @@ export function bodyOf(appId: string, event: LoggedEvent) {
 }
 
 type SignedRequest = { url: string } & Parameters<typeof signedHeaders>[0]
-type SendOptions = { request: GuardedRequest; signal: AbortSignal; timeoutMs: number }
+type PostOptions = { request: GuardedRequest; signal: AbortSignal; timeoutMs: number }
 
 /** Sends a signed body once. Rejects only if the signal aborts, or because of a bug. */
 export async function post(
   { url, ...signed }: SignedRequest,
-  { request, signal, timeoutMs }: SendOptions,
+  { request, signal, timeoutMs }: PostOptions,
 ): Promise<DeliveryOutcome> {
   const headers = signedHeaders(signed)
   const isOver = new AbortController()

@@ -5,7 +5,7 @@ const MARK = '+'
 
 /**
  * Splits a note into lines of at most so many bytes, for payloads that cannot hold it whole. Each
- * line has the note's id and its own place, so that an incomplete note is never taken for a whole
+ * line has the note's id and its own number, so that an incomplete note is never taken for a whole
  * one.
  */
 export function piecesOf(note: string, lineBytes: number): string[] {
@@ -20,7 +20,7 @@ export function piecesOf(note: string, lineBytes: number): string[] {
 }
 
 /** The pieces of a note that have arrived. */
-type Parts = { id: string; pieces: string[] }
+type ArrivedPieces = { id: string; pieces: string[] }
 
 /**
  * Joins the pieces of notes. A node sends the pieces of a note in one transaction, so they arrive
@@ -28,20 +28,20 @@ type Parts = { id: string; pieces: string[] }
  */
 export class NoteAssembler {
   /** By node: a node that dies in the middle leaves at most one incomplete note. */
-  readonly #parts = new Map<string, Parts>()
+  readonly #arrived = new Map<string, ArrivedPieces>()
 
   /** The note that ends with this line of a node, if one does. */
   accept(nodeId: string, line: string): string | undefined {
     if (!line.startsWith(MARK)) {
       return line === '' ? undefined : line
     }
-    const [id = '', place, count, piece = ''] = line.slice(MARK.length).split(' ')
-    const known = this.#parts.get(nodeId)
+    const [id = '', number, count, piece = ''] = line.slice(MARK.length).split(' ')
+    const known = this.#arrived.get(nodeId)
     const pieces = known?.id === id ? [...known.pieces, piece] : [piece]
-    this.#parts.delete(nodeId)
-    if (pieces.length !== Number(place)) return undefined
-    if (place === count) return Buffer.from(pieces.join(''), 'base64').toString()
-    this.#parts.set(nodeId, { id, pieces })
+    this.#arrived.delete(nodeId)
+    if (pieces.length !== Number(number)) return undefined
+    if (number === count) return Buffer.from(pieces.join(''), 'base64').toString()
+    this.#arrived.set(nodeId, { id, pieces })
     return undefined
   }
 }

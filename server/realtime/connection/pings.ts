@@ -3,7 +3,7 @@ import { type Closing, closings } from '../protocol/codes.ts'
 import type { Transport } from '../sockets/transport.ts'
 import type { Timings } from '../timings.ts'
 
-type Client = {
+type PingedClient = {
   readonly node: { timings: Pick<Timings, 'pingMs' | 'pongMs'> }
   readonly socket: Pick<Transport, 'send'>
   readonly codec: Pick<Codec, 'ping' | 'isBinary'>
@@ -12,11 +12,11 @@ type Client = {
 
 /** Pings a client, and again some time after each pong. */
 export class Pings {
-  readonly #client: Client
+  readonly #client: PingedClient
   #timer: NodeJS.Timeout | undefined
   #isAwaitingPong = false
 
-  constructor(client: Client) {
+  constructor(client: PingedClient) {
     this.#client = client
   }
 

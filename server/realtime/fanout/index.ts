@@ -109,8 +109,8 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
    */
   const sendLater = (ref: UserRef, { event, announced, subject, offset, ...on }: Announcement) => {
     const { announcer, failed } = announced
-    if (failed) order.announced(subject, failed)
-    order.announced(subject, announcer)
+    if (failed) order.record(subject, failed)
+    order.record(subject, announcer)
     if (isElsewhere(announced)) return
     const leaveToEach = () => {
       if (announcer && !order.isFollowed(subject, announcer)) on.leaveToEach(announcer)
@@ -128,7 +128,7 @@ export function createUserFanout(options: UserFanoutOptions & NodesOptions) {
 
   return {
     /** The change, as this node announces it. */
-    announced: <Change extends object>(change: Change): Change & Announced => {
+    withAnnouncer: <Change extends object>(change: Change): Change & Announced => {
       if (!hasReceivers()) return change
       announcements += 1
       return { ...change, announcer: { id: nodeId, number: announcements } }

@@ -4,6 +4,7 @@ import { channelIdIn, isChannelTopic } from '../../core/topic-names.ts'
 import type { Db, Tx } from '../../db/client.ts'
 import { recentEvents } from '../queries.ts'
 import type { ChannelEventRef, MissedEvent } from './channel-copies.ts'
+import { MOST_LOST, OVERLAP_MS, PAGE, RETRY_MS } from './missed.ts'
 
 type MissedCopiesOptions = {
   db: Db
@@ -15,17 +16,6 @@ type MissedCopiesOptions = {
   metrics: Pick<Metrics, 'editsGivenUp'>
   report: (error: unknown, problem: string) => void
 }
-
-/**
- * An overlap, because transactions may commit after the gap began although their events are older.
- */
-const OVERLAP_MS = 15_000
-/** For how long a copy that was lost is tried again. */
-const RETRY_MS = 600_000
-/** How many lost copies are kept, one a channel; beyond that the oldest is given up. */
-const MOST_LOST = 10_000
-/** How many channels a statement reads at most. */
-const PAGE = 10_000
 
 /** A copy that failed, the time since when it fails, and when it was last tried. */
 type Lost = MissedEvent & { since: number; triedAt: number }

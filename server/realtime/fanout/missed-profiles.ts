@@ -2,8 +2,9 @@ import type { Metrics } from '../../core/metrics.ts'
 import { type UserRef, userKey } from '../../core/user-ref.ts'
 import type { Db, Tx } from '../../db/client.ts'
 import { FIRST_ID } from '../../db/sql.ts'
-import { profileVersion } from '../../features/users/view.ts'
+import { profileVersion, publicColumns } from '../../features/users/view.ts'
 import type { ProfileChange } from '../broker/index.ts'
+import { MOST_LOST, OVERLAP_MS, PAGE, RETRY_MS } from './missed.ts'
 
 type MissedProfilesOptions = {
   db: Db
@@ -12,17 +13,6 @@ type MissedProfilesOptions = {
   metrics: Pick<Metrics, 'profilesGivenUp'>
   report: (error: unknown, problem: string) => void
 }
-
-/**
- * An overlap, because transactions may commit after the gap began although their changes are older.
- */
-const OVERLAP_MS = 15_000
-/** For how long a change that could not be sent to the users of this node is tried again. */
-const RETRY_MS = 600_000
-/** How many lost changes are kept, one a user; beyond that the oldest is given up. */
-const MOST_LOST = 10_000
-/** How many users a statement reads at most. */
-const PAGE = 10_000
 
 /**
  * Finds new names and images that the users of this node may have missed, however many changed in
@@ -127,7 +117,7 @@ export class MissedProfiles {
     this.#givenUp += found.length - recent.length
   }
 
-  #send(users: Profile[]) {
+  #send(users: VersionedProfile[]) {
     for (const { appId, userId, name, image, version } of users) {
       if (this.#noted.has(userKey({ appId, userId }))) continue
       this.options.notify({ appId, user: { id: userId, name, image }, version })
@@ -135,16 +125,16 @@ export class MissedProfiles {
   }
 }
 
-type Profile = UserRef & { name: string; image: string | null; version: number }
-type ChangedProfile = Profile & { changedAt: string }
+type VersionedProfile = UserRef & { name: string; image: string | null; version: number }
+type ChangedProfile = VersionedProfile & { changedAt: string }
 /** A change that is no longer recent has been tried for long enough. */
-type LostUser = Profile & { isRecent: boolean }
-type ChangedQuery = { milliseconds: number; from: ChangedProfile | undefined }
+type LostUser = VersionedProfile & { isRecent: boolean }
+type ProfilesQuery = { milliseconds: number; from: ChangedProfile | undefined }
 
 /** The next of those who changed in the last milliseconds, in the order of their changes. */
-const selectChanged = (db: Tx, { milliseconds, from }: ChangedQuery) => db<ChangedProfile[]>`
+const selectChanged = (db: Tx, { milliseconds, from }: ProfilesQuery) => db<ChangedProfile[]>`
   select
-    u.app_id, u.id as user_id, u.display_name as name, u.image,
+    u.app_id, u.id as user_id, ${publicColumns(db)},
     ${profileVersion(db)} as version,
     u.profile_changed_at::text as changed_at
   from users u
@@ -159,7 +149,7 @@ function selectLost(db: Tx, lost: UserRef[]) {
   const userIds = lost.map(({ userId }) => userId)
   return db<LostUser[]>`
     select
-      u.app_id, u.id as user_id, u.display_name as name, u.image,
+      u.app_id, u.id as user_id, ${publicColumns(db)},
       ${profileVersion(db)} as version,
       u.profile_changed_at > now() - ${RETRY_MS} * interval '1 millisecond' as is_recent
     from unnest(${appIds}::uuid[], ${userIds}::text[]) as given (app_id, user_id)

@@ -70,7 +70,7 @@ function fanoutsByNode(all: Addressed[]) {
 }
 
 /** The id of a user, with their fan-outs as bits. */
-type Recipient = { userId: string; fanoutBits: string }
+type NotedRecipient = { userId: string; fanoutBits: string }
 
 function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
   const fanouts = addressed.map(({ fanout }) => fanout)
@@ -89,7 +89,7 @@ function notesFor(node: string, addressed: Addressed[]): FanoutNote[] {
 }
 
 /** Recipients of the same fan-outs come together. */
-function recipientsOf(addressed: Addressed[]): Recipient[] {
+function recipientsOf(addressed: Addressed[]): NotedRecipient[] {
   const bitsOf = new Map<string, { userId: string; bits: Buffer }>()
   for (const [index, { users }] of addressed.entries()) {
     for (const user of users) {
@@ -108,5 +108,5 @@ function recipientsOf(addressed: Addressed[]): Recipient[] {
     )
 }
 
-const bytesOf = ({ userId, fanoutBits }: Recipient, before?: Recipient) =>
+const bytesOf = ({ userId, fanoutBits }: NotedRecipient, before?: NotedRecipient) =>
   jsonBytes(userId) + (fanoutBits === before?.fanoutBits ? 0 : jsonBytes([fanoutBits, []]))

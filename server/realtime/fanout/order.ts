@@ -19,7 +19,7 @@ export class FanoutOrder {
   readonly #offsets = createLru<number>({ entries: ENTRIES, ttl: OFFSETS_MS })
 
   /** Notes that a fan-out about this subject follows, from its announcer or from each node. */
-  announced(subject: string, announcer: Announcer | undefined) {
+  record(subject: string, announcer: Announcer | undefined) {
     const received = this.#received.get(subject) ?? { last: undefined, numbers: new Map() }
     if (announcer && (received.numbers.get(announcer.id) ?? 0) >= announcer.number) return
     if (announcer) received.numbers.set(announcer.id, announcer.number)
@@ -50,7 +50,7 @@ export class FanoutOrder {
   /** Notes that this fan-out was sent to the users of this node. */
   sent({ subject, offset, announcer }: Fanout) {
     if (offset !== undefined) this.#offsets.set(subject, offset)
-    else if (announcer) this.announced(subject, announcer)
+    else if (announcer) this.record(subject, announcer)
   }
 
   /** Whether a later event of a channel than this one was sent. */

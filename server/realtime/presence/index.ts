@@ -91,7 +91,7 @@ export class PresenceTracker {
    * Another node announced the user as offline. That may come late: they may have left there before
    * they connected here, and this node announced them as online in between.
    */
-  announcedOffline(user: UserRef) {
+  handleOfflineElsewhere(user: UserRef) {
     const known = this.#present.get(userKey(user))
     if (!known || !this.#completed.has(known.written)) return
     this.#announceAgain(user).catch((error) => {
@@ -104,7 +104,7 @@ export class PresenceTracker {
   announceMissed() {
     const users = [...this.#unannounced.values()]
     this.#unannounced.clear()
-    for (const user of users) this.announcedOffline(user)
+    for (const user of users) this.handleOfflineElsewhere(user)
   }
 
   /**
@@ -213,11 +213,11 @@ export class PresenceTracker {
     return users
   }
 
-  /** Returns the changes of users whose row others have locked, unless it `mayWait` for them. */
-  async #writeAll(changes: PresenceChange[], { mayWait }: { mayWait: boolean }) {
+  /** Returns the changes of users whose row others have locked, unless it `waitsForLocks`. */
+  async #writeAll(changes: PresenceChange[], { waitsForLocks }: { waitsForLocks: boolean }) {
     // The last of several changes of a user counts.
     const last = new Map(changes.map((change) => [userKey(change.user), change]))
-    const { changed, written } = await this.#writeOrRemember(last, mayWait)
+    const { changed, written } = await this.#writeOrRemember(last, waitsForLocks)
     for (const isOnline of [true, false]) {
       const users = changed.filter((user) => user.isOnline === isOnline)
       this.#publish(isOnline, users)
@@ -225,14 +225,14 @@ export class PresenceTracker {
     return changes.filter(({ user }) => !written.has(userKey(user)))
   }
 
-  async #writeOrRemember(last: Map<string, PresenceChange>, mayWait: boolean) {
+  async #writeOrRemember(last: Map<string, PresenceChange>, waitsForLocks: boolean) {
     const changes = [...last].map(([key, change]) => ({
       ...change,
       isUncertain: this.#uncertain.has(key),
     }))
     try {
       const done = await this.options.db.use((db) =>
-        writePresence(db, { ...this.options, changes, mayWait }),
+        writePresence(db, { ...this.options, changes, waitsForLocks }),
       )
       for (const key of done.written) this.#uncertain.delete(key)
       return done

@@ -48,7 +48,7 @@ type Writing = {
   nodeId: string
   changes: (PresenceChange & { isUncertain: boolean })[]
   /** Whether to wait for users whose row others have locked: otherwise they are left out. */
-  mayWait: boolean
+  waitsForLocks: boolean
 }
 
 /**
@@ -56,11 +56,14 @@ type Writing = {
  * have changed by an uncertain write before, and who are on no other live node; and the keys of
  * those who were written.
  */
-export const writePresence = (db: DbConnection, { nodeId, changes: given, mayWait }: Writing) =>
+export const writePresence = (
+  db: DbConnection,
+  { nodeId, changes: given, waitsForLocks }: Writing,
+) =>
   transaction(db, async (tx) => {
     const users = given.map(({ user }) => user)
-    const free = await lockUsers(tx, { users, mayWait })
-    const keys = new Set((mayWait ? users : free).map(userKey))
+    const free = await lockUsers(tx, { users, waitsForLocks })
+    const keys = new Set((waitsForLocks ? users : free).map(userKey))
     const changes = given.filter(({ user }) => keys.has(userKey(user)))
     if (changes.length === 0) return { changed: [], written: keys }
     const appIds = changes.map(({ user }) => user.appId)
@@ -173,7 +176,7 @@ export const removeDeadNode = (
       limit ${USERS_A_STEP}`
     const appIds = users.map(({ appId }) => appId)
     const userIds = users.map(({ userId }) => userId)
-    await lockUsers(tx, { users, mayWait: true })
+    await lockUsers(tx, { users, waitsForLocks: true })
     const isMore = users.length === USERS_A_STEP
     const [, , offline] = await pipelined([
       isMore ? undefined : deleteNode(tx, id),
@@ -207,9 +210,9 @@ const deleteNode = (tx: Tx, id: string) => tx`
 
 /**
  * Makes nodes that write about the same user take turns, so that each sees what the others wrote.
- * Unless it `mayWait`, users whose row others have locked are left out.
+ * Unless it `waitsForLocks`, users whose row others have locked are left out.
  */
-function lockUsers(tx: Tx, { users, mayWait }: { users: UserRef[]; mayWait: boolean }) {
+function lockUsers(tx: Tx, { users, waitsForLocks }: { users: UserRef[]; waitsForLocks: boolean }) {
   const appIds = users.map(({ appId }) => appId)
   const userIds = users.map(({ userId }) => userId)
   return tx<UserRef[]>`
@@ -219,5 +222,5 @@ function lockUsers(tx: Tx, { users, mayWait }: { users: UserRef[]; mayWait: bool
       on u.app_id = given.app_id
       and u.id = given.user_id
     order by u.app_id, u.id
-    for no key update of u ${mayWait ? tx`` : tx`skip locked`}`
+    for no key update of u ${waitsForLocks ? tx`` : tx`skip locked`}`
 }

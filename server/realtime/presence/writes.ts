@@ -9,12 +9,12 @@ import type { PresenceChange } from './queries.ts'
 const POOL_PARTS = 3
 
 /**
- * Writes the last change of each user with one statement. Unless it `mayWait`, users whose row
- * others have locked are left out, and their changes returned.
+ * Writes the last change of each user with one statement. Unless it `waitsForLocks`, users whose
+ * row others have locked are left out, and their changes returned.
  */
-type Write = (
+type WritePresence = (
   changes: PresenceChange[],
-  options: { mayWait: boolean },
+  options: { waitsForLocks: boolean },
 ) => Promise<readonly PresenceChange[]>
 
 /**
@@ -22,13 +22,13 @@ type Write = (
  * rows others have locked are written apart, those of an app one after the other, and nobody else
  * waits for them. The changes of a user keep their order.
  */
-export function createPresenceWrites(write: Write, { poolSize }: Pick<Db, 'poolSize'>) {
+export function createPresenceWrites(write: WritePresence, { poolSize }: Pick<Db, 'poolSize'>) {
   /** How many changes of a user wait for their row. */
   const waiting = new Map<string, number>()
   const turns = createTurns(Math.max(1, Math.floor(poolSize / POOL_PARTS)))
   const oneByOne = coalesce(
     async (changes: PresenceChange[], appId) => {
-      await turns(appId, () => write(changes, { mayWait: true }))
+      await turns(appId, () => write(changes, { waitsForLocks: true }))
       return changes
     },
     { maxBatch: 1, groupOf: ({ user }) => user.appId },
@@ -49,7 +49,7 @@ export function createPresenceWrites(write: Write, { poolSize }: Pick<Db, 'poolS
     async (changes: PresenceChange[]) => {
       const isWaiting = ({ user }: PresenceChange) => waiting.has(userKey(user))
       const [behind, free] = [changes.filter(isWaiting), changes.filter((each) => !isWaiting(each))]
-      const locked = free.length > 0 ? await write(free, { mayWait: false }) : []
+      const locked = free.length > 0 ? await write(free, { waitsForLocks: false }) : []
       const undone = new Set([...behind, ...locked])
       // Queued here, before a later change of the same user is looked at.
       return changes.map((change) => ({ written: undone.has(change) ? apart(change) : undefined }))

@@ -101,14 +101,14 @@ export function serveEndpoint(
   })
 }
 
-type GuardOptions = {
+type SocketGuardOptions = {
   isAllowedOrigin: (origin: string) => boolean
   isClosing: () => boolean
   isOutage: () => boolean
 }
 
 /** Refuses connections by their origin, or while the server stops or its database is lost. */
-export function createGuards({ isAllowedOrigin, isClosing, isOutage }: GuardOptions) {
+export function createGuards({ isAllowedOrigin, isClosing, isOutage }: SocketGuardOptions) {
   const checkOrigin = ({ headers }: FastifyRequest) => {
     if (mayConnect(headers, isAllowedOrigin)) return
     throw new ForeignOriginError()

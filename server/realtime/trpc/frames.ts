@@ -1,5 +1,6 @@
 import { limits } from '@parley/contract'
 import { parseTRPCMessage } from '@trpc/server/rpc'
+import { isObject } from '../../core/json-text.ts'
 import { memoryOf } from '../connection/frame-queue.ts'
 
 const { frameBytes, topicsPerSocket } = limits.realtime
@@ -11,20 +12,20 @@ const OBJECTS_PER_COMMAND = 3
 const BYTES_PER_COMMAND = 1024
 
 /** A frame, or one message of a batch. */
-type Frame = { data: Buffer; isBinary: boolean }
+type TrpcFrame = { data: Buffer; isBinary: boolean }
 
 /**
  * Frames of a socket that tRPC's adapter has not received yet, at most as many bytes as one frame.
  * Many sockets share the event loop, so a frame is not even parsed before its turn.
  */
 export class TrpcFrames {
-  #frames: Frame[] = []
+  #frames: TrpcFrame[] = []
   /** The remaining messages of the frame whose first one was passed on. */
   #messages: Buffer[] = []
   #bytes = 0
 
   /** Returns whether there was room for it. */
-  push(frame: Frame) {
+  push(frame: TrpcFrame) {
     this.#bytes += memoryOf(frame.data)
     if (this.#bytes > frameBytes) return false
     this.#frames.push(frame)
@@ -35,7 +36,7 @@ export class TrpcFrames {
    * The next frame for the adapter. It is parsed only if `pay` returns that its commands are paid
    * for.
    */
-  next(pay: (commands: number) => boolean): Frame | undefined {
+  next(pay: (commands: number) => boolean): TrpcFrame | undefined {
     const message = this.#messages.shift()
     if (message) {
       this.#bytes -= memoryOf(message)
@@ -96,7 +97,7 @@ function messagesIn(frame: Buffer) {
  * by.
  */
 const tooMany = (messages: unknown[]) => {
-  const answered = messages.filter((message) => typeof message === 'object' && message !== null)
+  const answered = messages.filter(isObject)
   const others = Array.from({ length: topicsPerSocket + 1 - answered.length }, () => 0)
   return Buffer.from(JSON.stringify([...answered, ...others]))
 }

@@ -1,7 +1,8 @@
 import { type UserRef, userKey } from '../../core/user-ref.ts'
+import type { VersionedCount } from '../../features/reads.ts'
 import type { Sessions } from '../sessions.ts'
 import type { UnreadCount } from './counts.ts'
-import { UserCounts, type VersionedCount } from './user-counts.ts'
+import { UserCounts } from './user-counts.ts'
 
 /** The unread counts of the users connected to this node. */
 export class UnreadCache {

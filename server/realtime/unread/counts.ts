@@ -2,9 +2,8 @@ import type { UserRef } from '../../core/user-ref.ts'
 import type { Tx } from '../../db/client.ts'
 import { snapshotNumber } from '../../db/sql.ts'
 import { onNode, sizeOf } from '../../features/connected.ts'
-import { unread, unreadVersion } from '../../features/reads.ts'
+import { unread, unreadVersion, type VersionedCount } from '../../features/reads.ts'
 import { nodesOf } from '../fanout/reach.ts'
-import type { VersionedCount } from './user-counts.ts'
 
 export type UnreadCount = UserRef & VersionedCount & { channelId: string }
 

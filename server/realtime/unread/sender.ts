@@ -1,9 +1,10 @@
 import { type Envelope, topics } from '@parley/contract'
 import type { UserRef } from '../../core/user-ref.ts'
+import type { VersionedCount } from '../../features/reads.ts'
 import type { UserFanoutOptions } from '../fanout/index.ts'
 import type { UnreadCache } from './cache.ts'
 import type { UnreadCount } from './counts.ts'
-import type { UserCounts, VersionedCount } from './user-counts.ts'
+import type { UserCounts } from './user-counts.ts'
 
 /** Sends users the counts that they may not know. */
 export class UnreadSender {

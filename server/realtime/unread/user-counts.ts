@@ -1,10 +1,5 @@
 import type { UserRef } from '../../core/user-ref.ts'
-
-/**
- * An unread count; the higher version is newer. `snapshot` numbers the snapshot it was read from;
- * NaN if an older server read it.
- */
-export type VersionedCount = { count: number; version: number; snapshot: number }
+import type { VersionedCount } from '../../features/reads.ts'
 
 type KnownCount = {
   /** The newest that is known. Clients may not have it yet. */

@@ -13,7 +13,7 @@ export type Seen = {
   /** Durable events that came twice, or that were left out. */
   twice: number
   gaps: number
-  /** Events that could not be recovered: the client was told to load the state again. */
+  /** Events that could not be recovered: the client had to load the state again. */
   reloaded: number
   /** Attempts to open that were refused, and those without a timely answer. */
   refused: number

@@ -79,7 +79,7 @@ async function run(databaseUrl: string, comparison: Comparison) {
   const machine = { cpus: cpus().length, cpu: cpus()[0]?.model, node: process.version }
   if (options.json) console.log(JSON.stringify({ machine, options, rows: table }, null, 2))
 
-  /** One server at a time, so that none of them hears of the other's messages. */
+  /** One server at a time, so that none of them receives anything of the other's messages. */
   async function runWith(workers: number) {
     const variables = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'info', WORKERS: String(workers) }
     const server = await startServer(variables, options.profile)

@@ -46,7 +46,7 @@ export async function watchDatabase(url: string) {
 
 /**
  * The hundredths of a second that a process ran, and with `withEnded` also those of its children
- * that have ended; where the system tells, elsewhere NaN.
+ * that have ended; where the system reports it, elsewhere NaN.
  */
 export function ticksOf(pid: number, { withEnded = false } = {}) {
   const times = statOf(pid).slice(11, 15)

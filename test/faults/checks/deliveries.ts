@@ -1,6 +1,6 @@
-import type { Check, Heard, Subscription } from '../history.ts'
+import type { Check, ReceivedEvent, Subscription } from '../history.ts'
 
-/** Each subscription heard each offset once and in order, up to the last that is stored. */
+/** Each subscription received each offset once and in order, up to the last that is stored. */
 export const offsetsWithoutGaps: Check = ({ subscriptions, found }) => {
   const last = new Map(found.events.map(({ topic, offset }) => [topic, offset]))
   return subscriptions.flatMap((subscription) => {
@@ -9,9 +9,9 @@ export const offsetsWithoutGaps: Check = ({ subscriptions, found }) => {
     const odd = offsets.findIndex((offset, index) => offset !== start + index + 1)
     const end = Math.max(start, last.get(topic) ?? 0)
     if (odd >= 0)
-      return [`${nameOf(subscription)}: heard ${offsets[odd]} instead of ${start + odd + 1}`]
+      return [`${nameOf(subscription)}: received ${offsets[odd]} instead of ${start + odd + 1}`]
     if (start + offsets.length !== end)
-      return [`${nameOf(subscription)}: heard up to ${start + offsets.length} of ${end}`]
+      return [`${nameOf(subscription)}: received up to ${start + offsets.length} of ${end}`]
     return []
   })
 }
@@ -22,8 +22,8 @@ export const nothingLost: Check = ({ subscriptions }) =>
     subscription.losses.map((loss) => `${nameOf(subscription)}: ${loss}`),
   )
 
-/** Each event heard at an offset is about the same message as the stored event. */
-export const eachHeardAsStored: Check = ({ subscriptions, found }) => {
+/** Each event received at an offset is about the same message as the stored event. */
+export const receivedAsStored: Check = ({ subscriptions, found }) => {
   const stored = new Map(found.events.map((event) => [`${event.topic} ${event.offset}`, event]))
   return subscriptions.flatMap((subscription) =>
     durable(subscription).flatMap(({ offset, messageId }) => {
@@ -35,6 +35,8 @@ export const eachHeardAsStored: Check = ({ subscriptions, found }) => {
   )
 }
 
-const durable = ({ heard }: Subscription) =>
-  heard.filter((event): event is Heard & { offset: number } => event.offset !== undefined)
+const durable = ({ received }: Subscription) =>
+  received.filter(
+    (event): event is ReceivedEvent & { offset: number } => event.offset !== undefined,
+  )
 const nameOf = ({ userId, topic }: Subscription) => `${userId} on ${topic}`

@@ -7,7 +7,7 @@ import {
   servedAfterFaults,
 } from './calls.ts'
 import { changesAsAcknowledged, countsOfReplies, reactionsAsAcknowledged } from './changes.ts'
-import { eachHeardAsStored, nothingLost, offsetsWithoutGaps } from './deliveries.ts'
+import { nothingLost, offsetsWithoutGaps, receivedAsStored } from './deliveries.ts'
 import { frozenAsAcknowledged, onlyBackendWhileFrozen, refusedAreAbsent } from './frozen.ts'
 import { countersExact, importedOnce } from './imports.ts'
 import {
@@ -19,11 +19,16 @@ import {
   sendersInOrder,
   seqsWithoutGaps,
 } from './messages.ts'
-import { backInTime, connectionsClosed, nobodyDied, pushedAsSent } from './processes.ts'
+import { backInTime, connectionsClosed, noneDied, pushedAsSent } from './processes.ts'
 import { redisBack } from './redis.ts'
 import { streamsInterruptedInTime, streamsKept, streamsPushed, streamsSpliced } from './streams.ts'
-import { presenceTold, readPositionsKept, toldInTime, unreadTold } from './told.ts'
 import { typingEnded } from './typing.ts'
+import {
+  convergedInTime,
+  presenceReceived,
+  readPositionsKept,
+  unreadReceived,
+} from './user-state.ts'
 import { hookedAsStored } from './webhooks.ts'
 
 /** Everything that must hold of every run. */
@@ -44,10 +49,10 @@ export const checks = {
   readPositionsKept,
   offsetsWithoutGaps,
   nothingLost,
-  eachHeardAsStored,
-  unreadTold,
-  presenceTold,
-  toldInTime,
+  receivedAsStored,
+  unreadReceived,
+  presenceReceived,
+  convergedInTime,
   typingEnded,
   pushedAsSent,
   hookedAsStored,
@@ -65,7 +70,7 @@ export const checks = {
   nothingRefused,
   backInTime,
   connectionsClosed,
-  nobodyDied,
+  noneDied,
 }
 
 /** The violations of a run, by check. Empty if everything holds. */

@@ -25,7 +25,7 @@ export const acknowledgedOnce: Check = ({ messages, found }) => {
   return violations
 }
 
-/** Nothing is there that nobody sent. */
+/** No message is there that no one sent. */
 export const nothingForeign: Check = ({ messages, streams, found }) => {
   const sent = new Map([...messages, ...streams].map((one) => [one.clientId, one]))
   return found.listings.flatMap(({ node, channelId, messages: listed }) =>
@@ -34,7 +34,7 @@ export const nothingForeign: Check = ({ messages, streams, found }) => {
         const message = sent.get(clientId ?? '')
         return message?.userId !== userId || message.channelId !== channelId
       })
-      .map(({ id }) => `node ${node}: nobody sent message ${id} to channel ${channelId}`),
+      .map(({ id }) => `node ${node}: no one sent message ${id} to channel ${channelId}`),
   )
 }
 

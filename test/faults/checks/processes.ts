@@ -1,7 +1,7 @@
 import { type Check, CLOSED_IN_TRANSACTIONS } from '../history.ts'
 
 /** Nothing ended by itself. */
-export const nobodyDied: Check = ({ deaths }) => deaths
+export const noneDied: Check = ({ deaths }) => deaths
 
 /** The fault that closes connections has closed some: otherwise it has shown nothing. */
 export const connectionsClosed: Check = ({ faults, closures }) =>
@@ -16,7 +16,7 @@ export const backInTime: Check = ({ returns, returnWithinMs }) =>
     .map(({ node, milliseconds }) => `node ${node} was back after ${Math.round(milliseconds)} ms`)
 
 /**
- * Each member but the author got at least one push for each message that still exists, and nobody
+ * Each member but the author got at least one push for each message that still exists, and no one
  * for one that was sent without.
  */
 export const pushedAsSent: Check = ({ messages, members, pushes }) => {

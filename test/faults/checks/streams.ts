@@ -31,8 +31,8 @@ function wrongIn({ text, isStreaming, isInterrupted }: FoundMessage, stream: Str
 
 /** Each watcher's text is always a beginning of the whole, and in the end the stored text. */
 export const streamsSpliced: Check = (history) =>
-  eachWatched(history, ({ stream, message, heard, watcher }) => {
-    const texts = splicedTexts(heard)
+  eachWatched(history, ({ stream, message, received, watcher }) => {
+    const texts = splicedTexts(received)
     return [
       ...(texts.every((text) => stream.text.startsWith(text))
         ? []
@@ -49,12 +49,12 @@ const TOLERANCE_MS = 1_000
 
 /** A message is interrupted once its author was quiet for `quietSeconds`, and not before. */
 export const streamsInterruptedInTime: Check = (history) =>
-  eachWatched(history, ({ stream, heard, watcher }) => {
-    const end = heard.find(({ hasEnded }) => hasEnded)?.time
+  eachWatched(history, ({ stream, received, watcher }) => {
+    const end = received.find(({ hasEnded }) => hasEnded)?.time
     if (end === undefined || stream.hasEnded) return []
     const [earliest, latest] = [
       stream.storedAt + QUIET_MS - TOLERANCE_MS,
-      stream.quietAt + QUIET_MS + history.toldWithinMs,
+      stream.quietAt + QUIET_MS + history.convergeWithinMs,
     ]
     if (end >= earliest && end <= latest) return []
     const late = Math.round(end - stream.quietAt)
@@ -77,11 +77,11 @@ export const streamsPushed: Check = ({ streams, found, pushes, members }) => {
 type Watched = {
   stream: Stream
   message: FoundMessage
-  heard: NonNullable<History['subscriptions'][number]['heard'][number]['growth']>[]
+  received: NonNullable<History['subscriptions'][number]['received'][number]['growth']>[]
   watcher: string
 }
 
-/** Checks what each subscription heard of each message that grew. */
+/** Checks what each subscription received of each message that grew. */
 function eachWatched(history: History, check: (watched: Watched) => string[]) {
   const { streams, found, subscriptions } = history
   return streams.flatMap((stream) => {
@@ -91,11 +91,11 @@ function eachWatched(history: History, check: (watched: Watched) => string[]) {
     if (!message) return []
     return subscriptions
       .filter((one) => one.topic === topic)
-      .flatMap(({ userId, heard }) =>
+      .flatMap(({ userId, received }) =>
         check({
           stream,
           message,
-          heard: heard.flatMap(({ messageId, growth }) =>
+          received: received.flatMap(({ messageId, growth }) =>
             messageId === message.id && growth ? growth : [],
           ),
           watcher: userId,

@@ -104,7 +104,7 @@ test('an ephemeral event for one user reaches no other, even after a gap', async
   expect(ben.received).toEqual([1, total.type])
 })
 
-test('an event for one user costs nothing for each other subscription', async () => {
+test('an event for one user costs nothing for the subscriptions of others', async () => {
   const { hub } = await openHub()
   let asked = 0
   const counted = () => {

@@ -29,7 +29,7 @@ class MemoryLog {
   recovered = 0
   /** The positions of each read of a gap. */
   readonly reads: Positions[] = []
-  /** Whether nobody waits any more for the last grants. */
+  /** Whether no one waits any more for the last grants. */
   isGone: (() => boolean) | undefined
   /** Thrown instead of an answer. */
   failure: Error | undefined
@@ -37,7 +37,7 @@ class MemoryLog {
   readonly #lastOffsets = new Map<string, number>()
   #held: Promise<void> | undefined
 
-  /** Stores an event, as a commit does. Nobody is told. */
+  /** Stores an event, as a commit does, without a notification. */
   append(topic: string, event: Envelope = anyEvent, messageId: string | null = null): StoredEvent {
     const offset = this.lastOffset(topic) + 1
     const envelope = JSON.stringify(event)

@@ -67,7 +67,12 @@ describe('before connect', () => {
     await whileRowLocked(
       world(),
       // This keeps the user from being written as online.
-      (sql) => sql`select from users where app_id = ${world().appId} and id = ${id} for update`,
+      (sql) => sql`
+        select
+        from users
+        where app_id = ${world().appId}
+          and id = ${id}
+        for update`,
       async () => {
         raw.socket.send(`${connect}\n${filled('{"send":{}}\n').slice(0, 600_000)}`)
         raw.socket.send(filled('{"send":{}}\n').slice(0, 600_000))

@@ -233,7 +233,11 @@ test('an event that is larger than a history may be is sent alone', async () => 
     insert into events (topic, "offset", type, envelope)
     select ${topic}, n, 'typing.stop', rpad('{"type":"typing.stop"}', ${limits.answerBytes + 1})
     from generate_series(6, 7) n`
-  await db`update channels set rev = 7 where id = ${id} and app_id = ${world().appId}`
+  await db`
+    update channels
+    set rev = 7
+    where id = ${id}
+      and app_id = ${world().appId}`
   const [raw, epoch] = [await connected(), await currentEpoch()]
   const pageAfter = async (offset: number) => {
     const history = { channel: topic, limit: -1, since: { offset, epoch } }

@@ -16,7 +16,7 @@ test('calls of a failed batch get their own results, except the one that caused 
   expect(settled).toMatchObject([{ value: 2 }, { status: 'rejected' }, { value: 6 }])
 })
 
-test('after a batch of several, calls wait for more even if answers are fast', async () => {
+test('calls are collected after a batch of several, even if answers are fast', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate'] })
   onTestFinished(() => void vi.useRealTimers())
   const sizes: number[] = []

@@ -122,11 +122,11 @@ test('no more edits that were missed are read once the database is out of reach'
 
 test('many members of a large channel are sent at most one copy a second', async () => {
   const { fanout, nextRead } = openFanout()
-  const crowd = upTo(limits.largeChannelMembers + 1).map((number) => `fan${number}`)
+  const members = upTo(limits.largeChannelMembers + 1).map((number) => `fan${number}`)
   for (const offset of upTo(2)) fanout.channelUpdated(chat, offset)
   const first = await nextRead(1)
   const startedAt = performance.now()
-  first.answer(crowd)
+  first.answer(members)
   await nextRead(2)
   expect(performance.now() - startedAt).toBeGreaterThan(990)
 })

@@ -60,7 +60,7 @@ test('a right that is lost while a subscribe is being answered ends that subscri
   expect(connection.topics).toEqual([])
 })
 
-test('frames that wait for the connect command count with what it takes to keep them', async () => {
+test('frames held before the connect command count with their memory overhead', async () => {
   const { connection, closed, holdVerification } = await openConnection()
   holdVerification()
   const receive = (text: string) => connection.receive(Buffer.from(text), false)

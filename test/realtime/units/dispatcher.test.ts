@@ -241,7 +241,7 @@ test("a node answers another node's presence only when a user left", async () =>
   const note = { kind: 'presence' as const, ...ana, lastActiveAt: null }
   dispatcher.receive({ ...note, isOnline: true })
   // Both nodes of a user would answer each other for ever.
-  expect(calls.map(([name]) => name)).not.toContain('announcedOffline')
+  expect(calls.map(([name]) => name)).not.toContain('handleOfflineElsewhere')
   dispatcher.receive({ ...note, isOnline: false })
-  expect(calls.at(-1)).toMatchObject(['announcedOffline', ana])
+  expect(calls.at(-1)).toMatchObject(['handleOfflineElsewhere', ana])
 })

@@ -67,12 +67,12 @@ export async function openDispatcher({ hasPeers = false, isFanoutNewest = true }
         calls.push(['receiveFanout', note])
         return isFanoutNewest
       },
-      announced: (change) => ({ ...change, announcer }),
+      withAnnouncer: (change) => ({ ...change, announcer }),
       isOutdated: ({ failed }) => failed !== undefined,
       stop: async () => {},
     },
     // what the dispatcher calls of it
-    presence: { announcedOffline: noting('announcedOffline') },
+    presence: { handleOfflineElsewhere: noting('handleOfflineElsewhere') },
     knownPresence: {
       record: noting('recordPresence'),
       recordSent: noting('recordSent'),

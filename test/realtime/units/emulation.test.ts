@@ -155,7 +155,7 @@ test('bytes on their way to another node are bounded, by session and in all', as
   expect(here.sent).toHaveLength(10)
 })
 
-test('a network takes a quarter of the way to other nodes, in any number of sessions', async () => {
+test('one network may fill a quarter of the bytes under way to other nodes', async () => {
   const here = await createNode('here')
   const half = 'x'.repeat(512 * 1024)
   const tokens = await createTokens([SECRET])
@@ -216,7 +216,7 @@ test('many notes of other nodes are remembered, each in case it arrives twice', 
   expect(there.received).toEqual(['one', 'two', 'three'])
 })
 
-test('a request without an answer is repeated over another way, and carried out once', async () => {
+test('an unanswered request is sent again by the other broker, and carried out once', async () => {
   const clock = stoppedClock()
   const [here, there] = [await createNode('here'), await createNode('there')]
   const outcome = here.emulation.receive(there.request('one'), ADDRESS)

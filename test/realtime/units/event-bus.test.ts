@@ -4,10 +4,10 @@ import { appId } from '../hub/fixture.ts'
 
 test('a listener that has left the event bus gets no more events, and others do', () => {
   const { publisher, subscribe } = createEventBus()
-  const heard: string[] = []
+  const received: string[] = []
   const listenerOf = (name: string) => ({
-    publish: () => void heard.push(name),
-    broadcast: () => void heard.push(name),
+    publish: () => void received.push(name),
+    broadcast: () => void received.push(name),
   })
   const leave = subscribe(listenerOf('first'))
   subscribe(listenerOf('second'))
@@ -15,5 +15,5 @@ test('a listener that has left the event bus gets no more events, and others do'
   leave()
   publisher.publish([])
   publisher.broadcast({ kind: 'rights', appId, userId: 'ana' })
-  expect(heard).toEqual(['first', 'second', 'second', 'second'])
+  expect(received).toEqual(['first', 'second', 'second', 'second'])
 })

@@ -13,13 +13,13 @@ const fanout = (announcer: Announcer | undefined) => ({
 test('a change that overtakes its announcement is sent, and no older one after it', () => {
   const order = new FanoutOrder()
   const [old, young] = [announcer('a', 7), announcer('b', 3)]
-  order.announced(subject, old)
+  order.record(subject, old)
   expect(order.isOutdated(fanout(young))).toBe(false)
   order.sent(fanout(young))
   expect(order.isOutdated(fanout(old))).toBe(true)
   // An announcement that comes late is not newer than those that followed it.
-  order.announced(subject, announcer('a', 8))
-  order.announced(subject, young)
+  order.record(subject, announcer('a', 8))
+  order.record(subject, young)
   expect(order.isOutdated(fanout(announcer('a', 8)))).toBe(false)
   expect(order.isOutdated(fanout(young))).toBe(true)
 })
@@ -28,7 +28,7 @@ test('a change that no node has announced is sent', () => {
   const order = new FanoutOrder()
   expect(order.isOutdated(fanout(announcer('a', 1)))).toBe(false)
   expect(order.isOutdated(fanout(undefined))).toBe(false)
-  for (const number of [1, 2]) order.announced(subject, announcer('a', number))
+  for (const number of [1, 2]) order.record(subject, announcer('a', number))
   // Those of one node arrive in order: each is sent.
   expect(order.isOutdated(fanout(announcer('a', 1)))).toBe(false)
   expect(order.isOutdated(fanout(announcer('b', 1)))).toBe(false)
@@ -39,9 +39,9 @@ test('a change that a node failed to send is outdated only by a later one', () =
   const order = new FanoutOrder()
   const failed = announcer('a', 1)
   expect(order.isFollowed(subject, failed)).toBe(false)
-  order.announced(subject, failed)
+  order.record(subject, failed)
   expect(order.isFollowed(subject, failed)).toBe(false)
-  order.announced(subject, undefined)
+  order.record(subject, undefined)
   expect(order.isFollowed(subject, failed)).toBe(true)
   expect(order.isFollowed(subject, announcer('a', 2))).toBe(false)
   expect(order.isFollowed('another', failed)).toBe(false)

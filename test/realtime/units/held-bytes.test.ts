@@ -11,7 +11,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 
 const { frameBytes } = limits.realtime
 
-test('however many short frames a socket sends, each has room once the last is decoded', () => {
+test('a decoded frame frees its bytes, so a socket may send any number of short ones', () => {
   const queue = new FrameQueue(json)
   const frame = Buffer.from('{}')
   let refused = 0
@@ -22,7 +22,7 @@ test('however many short frames a socket sends, each has room once the last is d
   expect(refused).toBe(0)
 })
 
-test('however many batches a tRPC socket sends, each has room once the last is passed on', () => {
+test('a handled batch frees its bytes, so a tRPC socket may send any number of them', () => {
   const frames = new TrpcFrames()
   const stops = Array.from({ length: 50 }, (_, id) => ({ id, method: 'subscription.stop' }))
   const batch = { data: Buffer.from(JSON.stringify(stops)), isBinary: false }
@@ -35,7 +35,7 @@ test('however many batches a tRPC socket sends, each has room once the last is p
   expect([refused, passed]).toEqual([0, 200 * stops.length])
 })
 
-test('a topic that keeps nothing is not among those that are evicted', () => {
+test('a topic without events in memory is not evicted', () => {
   const memory = new EventMemory({ mostBytes: 100, metrics: createMetrics() })
   const evicted: string[] = []
   const topicOf = (name: string) => ({ forgetEvents: () => void evicted.push(name) })
@@ -46,12 +46,12 @@ test('a topic that keeps nothing is not among those that are evicted', () => {
   expect(evicted).toEqual(['large'])
 })
 
-test('no turn is planned once everything that waits has had its turn', () => {
+test('no timer is left once all waiting work has had its turn', () => {
   vi.useFakeTimers({ toFake: ['setImmediate', 'clearImmediate'] })
   onTestFinished(() => void vi.useRealTimers())
   const turns = new CommandTurns()
-  const heard: string[] = []
-  turns.wait('app', () => heard.push('its turn'))
+  const begun: string[] = []
+  turns.wait('app', () => begun.push('its turn'))
   vi.advanceTimersToNextTimer()
-  expect([heard, vi.getTimerCount()]).toEqual([['its turn'], 0])
+  expect([begun, vi.getTimerCount()]).toEqual([['its turn'], 0])
 })

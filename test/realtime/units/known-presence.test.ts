@@ -14,7 +14,7 @@ const change = (isOnline: boolean): PresenceNote => ({
 
 /** The changes that a comparison finds while ana is online; `onSearch` runs at each query. */
 async function compareWith(onSearch: (known: KnownPresence, query: number) => void) {
-  const told: boolean[] = []
+  const announced: boolean[] = []
   let queries = 0
   const use = async () => {
     onSearch(known, queries)
@@ -23,10 +23,10 @@ async function compareWith(onSearch: (known: KnownPresence, query: number) => vo
   const known: KnownPresence = new KnownPresence({
     db: { use } as unknown as Db, // what it calls of it
     nodeId: 'node',
-    notify: ({ isOnline }) => void told.push(isOnline),
+    notify: ({ isOnline }) => void announced.push(isOnline),
   })
   await known.compare()
-  return told
+  return announced
 }
 
 test('a comparison announces users who came online unnoticed', async () => {
@@ -36,18 +36,18 @@ test('a comparison announces users who came online unnoticed', async () => {
 test.each([0, 1])(
   'a departure that is noted while presence is compared (query %i) is not undone',
   async (query) => {
-    const told = await compareWith((known, current) => {
+    const announced = await compareWith((known, current) => {
       if (current === query) known.record(change(false))
     })
-    expect(told).toEqual([])
+    expect(announced).toEqual([])
   },
 )
 
 test('a departure that another node sends while presence is compared is not undone', async () => {
-  const told = await compareWith((known, query) => {
+  const announced = await compareWith((known, query) => {
     if (query === 0) known.recordSent(ana, false)
   })
-  expect(told).toEqual([])
+  expect(announced).toEqual([])
 })
 
 test('a change that is lost during a comparison is left to the next one', async () => {
@@ -109,7 +109,7 @@ test('a user whose last change is from after the last complete rows hides no oth
   known.rowsWereThere(until)
   known.handleLostRows()
   expect(known.hasLost).toBe(true)
-  // Nobody but ana is lost.
+  // No one but ana is lost.
   known.record(change(true))
   expect(known.hasLost).toBe(false)
 })
@@ -118,13 +118,13 @@ test('the oldest changes beyond the limit are sent again, unless they are long p
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const known = openKnown({ mostSent: 100 })
-  const tellOf = (userId: string) =>
+  const announce = (userId: string) =>
     known.record({ ...change(true), userId, announcer: { id: 'other', number: 1 } })
-  tellOf('long ago')
+  announce('long ago')
   vi.advanceTimersByTime(121_000)
-  for (const number of upTo(100)) tellOf(`user${number}`)
+  for (const number of upTo(100)) announce(`user${number}`)
   expect(known.hasLost).toBe(false)
-  tellOf('one more')
+  announce('one more')
   expect(known.hasLost).toBe(true)
 })
 
@@ -132,24 +132,24 @@ test('changes before a long gap are sent again, although others came since', () 
   vi.useFakeTimers({ toFake: ['performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const known = openKnown()
-  const tellOf = (userId: string) =>
+  const announce = (userId: string) =>
     known.record({ ...change(true), userId, announcer: { id: 'other', number: 1 } })
-  tellOf('before')
+  announce('before')
   vi.advanceTimersByTime(300_000)
-  tellOf('after')
+  announce('after')
   known.record({ ...change(false), userId: 'after' })
   known.handleMissedNotes(300_000)
   expect(known.hasLost).toBe(true)
 })
 
 test('a departure that was sent but never announced is put right', async () => {
-  const told = await compareWith((known, query) => {
+  const announced = await compareWith((known, query) => {
     if (query > 0) return
     known.record({ ...change(true), announcer: { id: 'other', number: 1 } })
     known.recordSent(ana, false)
   })
   // It was noted during this comparison: the next one finds it.
-  expect(told).toEqual([])
+  expect(announced).toEqual([])
   const later = await compareWith((known) => known.recordSent({ ...ana, userId: 'ben' }, false))
   expect(later).toEqual([true])
 })
@@ -179,20 +179,20 @@ test('a change that is recorded once more, or was there at the start, is known',
   known.handleLost(change(true))
   known.record(change(true))
   expect(known.hasLost).toBe(false)
-  const told: boolean[] = []
+  const announced: boolean[] = []
   const use = async () => [{ ...ana, nodeId: 'node' }]
   const started = new KnownPresence({
     db: { use } as unknown as Db, // what it calls of it
     nodeId: 'node',
-    notify: ({ isOnline }) => void told.push(isOnline),
+    notify: ({ isOnline }) => void announced.push(isOnline),
   })
   await started.start()
   await started.compare()
-  expect(told).toEqual([])
+  expect(announced).toEqual([])
 })
 
 test('a change that is noted during a comparison is left to the next one, if lost', async () => {
-  const told: boolean[] = []
+  const announced: boolean[] = []
   let isFirst = true
   // Each query has the rows of both: of who is online, and of when they were active.
   const use = async () => {
@@ -203,10 +203,10 @@ test('a change that is noted during a comparison is left to the next one, if los
   const known: KnownPresence = new KnownPresence({
     db: { use } as unknown as Db, // what it calls of it
     nodeId: 'node',
-    notify: ({ isOnline }) => void told.push(isOnline),
+    notify: ({ isOnline }) => void announced.push(isOnline),
   })
   await known.compare()
-  expect(told).toEqual([])
+  expect(announced).toEqual([])
   await known.compare()
-  expect(told).toEqual([true])
+  expect(announced).toEqual([true])
 })

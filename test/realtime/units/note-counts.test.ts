@@ -49,7 +49,7 @@ test('the first notes of a new node count as lost if they did not arrive', () =>
   expect(missed).toHaveLength(1)
 })
 
-test('the silence of a node that beats shows lost notes once, unless it announced its stop', () => {
+test('the silence of a node that beats counts as lost notes once, unless it said it stops', () => {
   const { received, left, check, missed } = openCounts()
   // It sends only what it has to say.
   received('worker', 1, false)

@@ -84,7 +84,7 @@ test('a node that stops leaves announcing who just left to the others', async ()
 
 test.each([
   ['is still there', [ana]],
-  ['is gone, but nobody was told', []],
+  ['is gone, but no one was notified', []],
 ])(
   'a departure whose write failed is written again by a comparison if its row %s',
   async (_, rows) => {

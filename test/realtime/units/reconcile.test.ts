@@ -225,19 +225,19 @@ test('when the clock of the database was set, nodes have time to beat by it', as
   const [first = 0] = removals
   expect(first - began).toBeGreaterThan(2 * defaults.beatMs)
   expect(removals).not.toHaveLength(0)
-  // Meanwhile users of other nodes may have been told offline.
+  // Meanwhile users of other nodes may have been announced offline.
   expect(presence.comparedAt).toHaveLength(1)
 })
 
 test('changes that a node missed while its listener was silent are sent within 15 s', () => {
   const { brokerBeatMs, brokerSilenceMs, silentNodeMs, comparePresenceMs, lookMs } = defaults
   const { reconcileMs } = defaults
-  const deaf = brokerSilenceMs + lookMs
+  const listenerSilence = brokerSilenceMs + lookMs
   // A node notices the silence of another one at its own next note.
   const silent = silentNodeMs + brokerBeatMs
-  for (const noticed of [deaf, silent]) {
+  for (const noticed of [listenerSilence, silent]) {
     expect(noticed + comparePresenceMs + lookMs).toBeLessThanOrEqual(PROMISED_MS)
-    // If a call of the first attempt is lost, the next pass tells the counts and profiles.
+    // If a call of the first attempt is lost, the next pass sends the counts and profiles.
     expect(noticed + reconcileMs).toBeLessThanOrEqual(PROMISED_MS)
   }
   expect(defaults.typingMs + 1_000).toBeLessThanOrEqual(PROMISED_MS)

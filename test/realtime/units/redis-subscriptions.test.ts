@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { quiet } from '../../support/scripted/index.ts'
 
-/** A Redis that answers when it is told to. */
+/** A Redis that answers when the test lets it. */
 function subscriptionsToTest() {
   const subscribed = new Set<string>()
   const answers: (() => void)[] = []

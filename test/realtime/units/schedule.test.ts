@@ -28,7 +28,7 @@ test('work that takes longer than its interval is never done twice at once', asy
 test.each([
   ['with others', oneAtATime],
   ['in turn', inTurn],
-])('work run %s that has failed is run again when it is asked for', async (_, schedule) => {
+])('work scheduled %s runs again on request after it has failed', async (_, schedule) => {
   let runs = 0
   const run = schedule(async () => {
     runs += 1

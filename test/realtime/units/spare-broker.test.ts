@@ -2,7 +2,7 @@ import type { Broker, CommandsNote, NodeNote } from '@parley/server/realtime/bro
 import { withSpare } from '@parley/server/realtime/broker/spare-broker'
 import { expect, test } from 'vitest'
 
-/** A broker that is told what it receives, and keeps what it sends. */
+/** A broker whose test says what it receives, and keeps what it sends. */
 function scriptedBroker() {
   const sent: NodeNote[] = []
   const stopped: string[] = []
@@ -29,8 +29,8 @@ test('commands go by PostgreSQL while Redis is away, and answers go the same way
   const [main, spare] = [scriptedBroker(), scriptedBroker()]
   let isUp = true
   const both = withSpare({ ...main.broker, isUp: () => isUp }, spare.broker, 'here')
-  const heard: NodeNote[] = []
-  await both.start({ onNote: (note) => void heard.push(note), onMissedNotes: () => {} })
+  const received: NodeNote[] = []
+  await both.start({ onNote: (note) => void received.push(note), onMissedNotes: () => {} })
   const [first, second] = [commandsFor('there', '1'), commandsFor('there', '2')]
   both.send(first)
   isUp = false
@@ -49,7 +49,7 @@ test('commands go by PostgreSQL while Redis is away, and answers go the same way
   for (const note of [first, second]) both.resend(note)
   expect(main.sent).toEqual([first, hint, answerTo('3'), answerTo('5')])
   expect(spare.sent).toEqual([second, answerTo('4'), answerTo('6'), first])
-  expect(heard).toHaveLength(3)
+  expect(received).toHaveLength(3)
   await both.stop()
   both.resend(commandsFor('there', '7'))
   expect(spare.sent).toHaveLength(4)

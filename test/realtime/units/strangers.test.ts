@@ -77,7 +77,7 @@ test('streams share the budget with WebSockets, until their user is known', () =
   expect([user, oldest, last].map(({ destroy }) => destroy.mock.calls.length)).toEqual([0, 1, 0])
 })
 
-test('a socket is no stranger from the moment that its user is known', () => {
+test('a socket no longer counts as unauthenticated once its user is known', () => {
   // `ws` creates sockets like this for connections that it has accepted.
   const socket = new CountedSocket(...([null, undefined, {}] as unknown as [null]))
   const onOwned = vi.fn()

@@ -70,7 +70,7 @@ test('batches of many tRPC sockets of an app do not keep those of another waitin
   expect(handled.length).toBeLessThanOrEqual(26)
 })
 
-test('a turn of the event loop takes one large message of many tRPC sockets', async () => {
+test('one turn of the event loop handles one large tRPC message, of whichever socket', async () => {
   const { handled, open } = await createSockets()
   const all = await Promise.all(Array.from({ length: 10 }, () => open('loud')))
   await nextTurn()

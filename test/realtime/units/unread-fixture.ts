@@ -25,17 +25,17 @@ export const timeout = () => Object.assign(new Error('canceling statement'), { c
 export const cutShort = () => Object.assign(new DeadlineError(), { isCutShort: true })
 
 /** Everything that is sent within this time, which includes the results of follow-up work. */
-export async function newsWithin(seconds: number, news: () => Promise<string[]>) {
+export async function eventsWithin(seconds: number, events: () => Promise<string[]>) {
   const sent: string[] = []
-  for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) sent.push(...(await news()))
+  for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) sent.push(...(await events()))
   return sent
 }
 
 /** Everything that is sent within this time, with the seconds after which it was first sent. */
-export async function timesWithin(seconds: number, news: () => Promise<string[]>) {
+export async function timesWithin(seconds: number, events: () => Promise<string[]>) {
   const times = new Map<string, number>()
   for (let passed = 0; passed < seconds * 1_000; passed += PAUSE_MS) {
-    for (const each of await news())
+    for (const each of await events())
       if (!times.has(each)) times.set(each, (passed + PAUSE_MS) / 1_000)
   }
   return times
@@ -61,7 +61,7 @@ export function openNotifier(...rows: Row[]) {
       return database.keys.length
     },
     failure: undefined as Error | undefined,
-    /** Pending while the node may not hear of all its users yet. */
+    /** Pending while the node may not receive notes for all its users yet. */
     settled: undefined as Promise<void> | undefined,
     hasReceivers: true,
     /** How long a statement takes that works, by its keys, and one that does not, at most. */
@@ -135,9 +135,9 @@ export function openNotifier(...rows: Row[]) {
     report: (_, problem) => void problems.push(problem),
   })
   /** Everything that was sent since the last call, once all due work is done. */
-  const news = async (milliseconds = PAUSE_MS) => {
+  const events = async (milliseconds = PAUSE_MS) => {
     await pass(milliseconds)
     return sent.splice(0)
   }
-  return { notifier, database, sessions, problems, notes, news, versions, timers }
+  return { notifier, database, sessions, problems, notes, events, versions, timers }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import {
   cutShort,
-  newsWithin,
+  eventsWithin,
   openNotifier,
   row,
   timeout,
@@ -13,21 +13,21 @@ test.each([
   ['took too long', timeout],
   ['were cut short by a full pool', cutShort],
 ])('a user whose counts %s is not sent a total of a part of them', async (_, error) => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 0, 2), row('ben', 'two', 5))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 0, 2), row('ben', 'two', 5))
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw error()
   }
   notifier.recordCount(user('ben'), { channelId: 'one', count: 0, version: 2, snapshot: 0 })
-  expect(await newsWithin(30, news)).toEqual([])
+  expect(await eventsWithin(30, events)).toEqual([])
   database.rows = [row('ben', 'one', 1, 3), row('ben', 'two', 5)]
   notifier.markDirty('one', { offset: 9, author: 'ana' })
-  expect(await newsWithin(3, news)).toEqual(['ben one 1'])
+  expect(await eventsWithin(3, events)).toEqual(['ben one 1'])
   database.onStatement = () => {}
-  expect(await newsWithin(60, news)).toEqual(['ben total 6'])
+  expect(await eventsWithin(60, events)).toEqual(['ben total 6'])
 })
 
 /** A notifier with these users, to whose channel ana has written. */
-function openCrowd(names: string[]) {
+function openWithUsers(names: string[]) {
   const opened = openNotifier(...names.map((name) => row(name, 'one', 1)))
   for (const session of opened.sessions.of(user('ana')))
     for (const userId of names) opened.sessions.add({ ...session, userId })
@@ -37,41 +37,41 @@ const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `
 
 test('a count is sent however long it takes to load those of the other users', async () => {
   const names = namesOf(450)
-  const { notifier, database, news } = openCrowd(names)
+  const { notifier, database, events } = openWithUsers(names)
   database.readMs = (keys) => (keys.length > 1 ? 15_000 : 0)
   notifier.markDirty('one', { offset: 1, author: 'ana' })
-  const told = await newsWithin(60, news)
-  expect(told.filter((each) => each.endsWith('one 1'))).toEqual(
+  const sent = await eventsWithin(60, events)
+  expect(sent.filter((each) => each.endsWith('one 1'))).toEqual(
     names.map((name) => `${name} one 1`),
   )
 })
 
 test('a count is sent if loading those of other users fails in between', async () => {
   const names = namesOf(450)
-  const { notifier, database, news } = openCrowd(names)
+  const { notifier, database, events } = openWithUsers(names)
   database.readMs = (keys) => (keys.length > 1 ? 15_000 : 0)
   database.onStatement = (keys) => {
     if (keys.includes('user 449')) throw new Error('connection lost')
   }
   notifier.markDirty('one', { offset: 1, author: 'ana' })
-  expect(await newsWithin(60, news)).toEqual([])
+  expect(await eventsWithin(60, events)).toEqual([])
   database.onStatement = () => {}
-  const told = await newsWithin(30, news)
-  expect(told.filter((each) => each.endsWith('one 1'))).toEqual(
+  const sent = await eventsWithin(30, events)
+  expect(sent.filter((each) => each.endsWith('one 1'))).toEqual(
     names.map((name) => `${name} one 1`),
   )
 })
 
 test('a count that took long is sent to a user whose counts were loaded meanwhile', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 1))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 1))
   database.onStatement = (keys) => {
     if (keys.includes('one')) throw timeout()
   }
   notifier.markDirty('one', { offset: 1, author: 'ana' })
   notifier.markDirty('two', { offset: 1, author: 'ana' })
-  expect(await newsWithin(30, news)).toEqual(['ben two 1', 'ben total 2'])
+  expect(await eventsWithin(30, events)).toEqual(['ben two 1', 'ben total 2'])
   database.onStatement = () => {}
-  expect(await newsWithin(60, news)).toEqual(['ben one 1', 'ben total 2'])
+  expect(await eventsWithin(60, events)).toEqual(['ben one 1', 'ben total 2'])
 })
 
 test.each([
@@ -79,7 +79,7 @@ test.each([
   [['user 3', 'user 150'], 22],
 ])('counts of %j that take too long do not delay those of others', async (slow, seconds) => {
   const names = namesOf(190)
-  const { notifier, database, news, problems } = openCrowd(names)
+  const { notifier, database, events, problems } = openWithUsers(names)
   database.rows.push(row('ana', 'two', 1), row('ben', 'two', 1))
   database.timeoutMs = 4_000
   let timeouts = 0
@@ -89,9 +89,9 @@ test.each([
     throw timeout()
   }
   notifier.markDirty('one', { offset: 1, author: 'ana' })
-  const times = await timesWithin(5, news)
+  const times = await timesWithin(5, events)
   notifier.markDirty('two', { offset: 1, author: 'ana' })
-  const later = await timesWithin(60, news)
+  const later = await timesWithin(60, events)
   // The counts of a channel are sent after one statement that took too long, those of others at
   // once, and totals once the users who are slow are known.
   expect(names.filter((name) => (times.get(`${name} one 1`) ?? 99) > 4.5)).toEqual([])
@@ -107,26 +107,26 @@ test.each([
 })
 
 test('a change that was missed is counted for users whose counts are not loaded yet', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1))
   database.onStatement = (keys) => {
     if (keys.includes('cem')) throw timeout()
   }
   notifier.handleChanges([{ channelId: 'one', offset: 1 }])
-  expect(await newsWithin(3, news)).toContain('ben one 1')
+  expect(await eventsWithin(3, events)).toContain('ben one 1')
 })
 
 test('a user who leaves a channel while they are loaded is sent the total after it', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
   database.onStatement = (keys) => {
     if (keys.length > 1) throw timeout()
   }
   notifier.recheck(1)
   database.readMs = () => 3_000
   // The load of ana has ended, and that of ben is under way.
-  await newsWithin(4, news)
+  await eventsWithin(4, events)
   database.rows = [row('ben', 'two', 2)]
   notifier.memberLeft(user('ben'))
-  expect((await newsWithin(20, news)).filter((each) => each.startsWith('ben')).at(-1)).toBe(
+  expect((await eventsWithin(20, events)).filter((each) => each.startsWith('ben')).at(-1)).toBe(
     'ben total 2',
   )
 })

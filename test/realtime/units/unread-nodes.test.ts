@@ -10,9 +10,9 @@ const elsewhere = (userId: string, channelId: string, count: number) => ({
 
 test('a channel is counted once for all nodes, and each gets the counts of its users', async () => {
   const rows = [row('ben', 'one', 1), elsewhere('dan', 'one', 2), elsewhere('eve', 'one', 3)]
-  const { notifier, database, notes, news } = openNotifier(...rows)
+  const { notifier, database, notes, events } = openNotifier(...rows)
   notifier.markDirty('one', { offset: 4, author: 'ana' })
-  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  expect(await events()).toEqual(['ben one 1', 'ben total 1'])
   const counted = { appId, channelId: 'one', offset: 4, author: 'ana', isDeletion: false }
   const users = [
     ['dan', 2, 0],
@@ -34,55 +34,55 @@ const countsOfBen = (...counts: [channelId: string, count: number, version: numb
 })
 
 test('counts of another node are sent without a statement, once all are loaded', async () => {
-  const { notifier, database, news } = openNotifier(
+  const { notifier, database, events } = openNotifier(
     row('ben', 'one', 1, 1),
     row('ben', 'two', 2, 1),
   )
   await pass(PAUSE_MS)
   notifier.receive(countsOfBen(['one', 1, 1]))
-  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
+  expect(await events()).toEqual(['ben one 1', 'ben total 3'])
   const before = database.statements
   notifier.receive(countsOfBen(['one', 1, 1], ['two', 4, 8]))
   notifier.receive(countsOfBen(['one', 2, 2], ['two', 5, 9]))
   // An older one of a node that is slower.
   notifier.receive(countsOfBen(['two', 4, 8]))
-  expect(await news()).toEqual(['ben one 2', 'ben two 5', 'ben total 7'])
+  expect(await events()).toEqual(['ben one 2', 'ben two 5', 'ben total 7'])
   notifier.receive(countsOfBen(['one', 1, 1], ['two', 4, 8]))
-  expect(await news()).toEqual([])
+  expect(await events()).toEqual([])
   expect(database.statements).toBe(before)
 })
 
 test('a count that another node read before the user left does not stay', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
   notifier.receive(countsOfBen(['one', 1, 0]))
-  expect(await news()).toEqual(['ben one 1', 'ben total 3'])
+  expect(await events()).toEqual(['ben one 1', 'ben total 3'])
   database.rows = [row('ben', 'two', 2)]
   notifier.memberLeft(user('ben'))
-  expect((await news()).at(-1)).toBe('ben total 2')
+  expect((await events()).at(-1)).toBe('ben total 2')
   notifier.receive(countsOfBen(['one', 7, 9]))
-  expect((await news()).at(-1)).toBe('ben total 2')
+  expect((await events()).at(-1)).toBe('ben total 2')
   // A count of a channel that the user has joined stays.
   database.rows = [row('ben', 'two', 2), row('ben', 'three', 4, 9)]
   notifier.receive(countsOfBen(['three', 3, 8]))
-  const told = await news()
-  expect([told.includes('ben three 4'), told.at(-1)]).toEqual([true, 'ben total 6'])
+  const sent = await events()
+  expect([sent.includes('ben three 4'), sent.at(-1)]).toEqual([true, 'ben total 6'])
 })
 
 test('channels counted by another node, or without users here, are not counted again', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 5))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1, 5))
   notifier.receive(countsOfBen(['one', 1, 5]))
   // All counts of all users are known.
   notifier.recheck(1)
-  await news()
+  await events()
   const before = database.statements
   notifier.handleChanges([
     { channelId: 'one', offset: 5 },
     { channelId: 'other', offset: 9 },
   ])
-  expect([await news(), database.statements]).toEqual([[], before])
+  expect([await events(), database.statements]).toEqual([[], before])
   database.rows = [row('ben', 'one', 2, 6)]
   notifier.handleChanges([{ channelId: 'one', offset: 6 }])
-  expect(await news()).toEqual(['ben one 2', 'ben total 2'])
+  expect(await events()).toEqual(['ben one 2', 'ben total 2'])
   // Users who connect after a change load counts that include it.
   const early = openNotifier(row('ben', 'one', 1))
   const sessions = ['ana', 'ben', 'cem'].flatMap((name) => early.sessions.of(user(name)))
@@ -90,35 +90,35 @@ test('channels counted by another node, or without users here, are not counted a
   early.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
   for (const session of sessions) early.sessions.add(session)
   early.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
-  expect([await early.news(), early.database.statements]).toEqual([[], 0])
+  expect([await early.events(), early.database.statements]).toEqual([[], 0])
   const unknown = openNotifier(row('ben', 'one', 1))
   unknown.notifier.handleChanges([{ channelId: 'one', offset: 1 }])
-  expect(await unknown.news()).toEqual(['ben one 1', 'ben total 1'])
+  expect(await unknown.events()).toEqual(['ben one 1', 'ben total 1'])
 })
 
 test('a channel without members here is not counted, whoever received counts before', async () => {
-  const { notifier, database, sessions, news } = openNotifier(row('ben', 'one', 1))
+  const { notifier, database, sessions, events } = openNotifier(row('ben', 'one', 1))
   const foreign = { channelId: 'foreign', offset: 9 }
   notifier.handleChanges([foreign, { channelId: 'one', offset: 1 }])
-  expect(await news()).toEqual(['ben one 1', 'ben total 1'])
+  expect(await events()).toEqual(['ben one 1', 'ben total 1'])
   // The users who were not known before are looked up, once.
   expect(database.keys).toEqual([['ana', 'ben', 'cem'], ['one']])
   notifier.handleChanges([{ ...foreign, offset: 10 }])
-  expect([await news(), database.statements]).toEqual([[], 2])
+  expect([await events(), database.statements]).toEqual([[], 2])
   // More users than are looked up at a time.
   for (const session of sessions.of(user('ana')))
     for (const index of Array(2_001).keys()) sessions.add({ ...session, userId: `new ${index}` })
   notifier.handleChanges([{ ...foreign, offset: 11 }])
-  await news()
+  await events()
   expect(database.keys.slice(2).map(({ length }) => length)).toEqual([...Array(10).fill(200), 1])
   expect(database.keys.at(-1)).toEqual(['foreign'])
   database.failure = new Error('no database')
   notifier.handleChanges([{ channelId: 'one', offset: 2 }])
-  await news()
+  await events()
   database.failure = undefined
   database.rows = [row('ben', 'one', 2, 1)]
   await pass(1_000)
-  expect(await news()).toEqual(['ben one 2', 'ben total 2'])
+  expect(await events()).toEqual(['ben one 2', 'ben total 2'])
 })
 
 test('a node that stops counts the last changes, if other nodes may need the counts', async () => {
@@ -132,11 +132,11 @@ test('a node that stops counts the last changes, if other nodes may need the cou
   const alone = openNotifier(row('ben', 'one', 1))
   alone.database.hasReceivers = false
   alone.notifier.markDirty('one', { offset: 1 })
-  expect([await alone.news(), alone.database.statements]).toEqual([[], 0])
+  expect([await alone.events(), alone.database.statements]).toEqual([[], 0])
 })
 
 test('a channel that is busy on two nodes is counted by one of them at a time', async () => {
-  const { notifier, database, notes, news } = openNotifier(
+  const { notifier, database, notes, events } = openNotifier(
     row('ben', 'one', 1, 1),
     elsewhere('dan', 'one', 1),
   )
@@ -146,21 +146,21 @@ test('a channel that is busy on two nodes is counted by one of them at a time', 
   }
   const counting = () => database.keys.filter(([key]) => key === 'one').length
   notifier.receive(counted(1))
-  await news()
+  await events()
   // A change that another node has counted is not counted here.
   notifier.markDirty('one', { offset: 2, author: 'ana' })
   notifier.receive(counted(2))
-  await news()
+  await events()
   expect([counting(), notes]).toEqual([0, []])
   // A change that it has not counted waits for its next count, once.
   notifier.markDirty('one', { offset: 4, author: 'ana' })
   notifier.receive(counted(3))
-  await news(PAUSE_MS - 1)
+  await events(PAUSE_MS - 1)
   expect(counting()).toBe(0)
   // The wait ends even if the other node counts an older offset again and again.
   for (const _ of Array(10)) {
     notifier.receive(counted(3))
-    await news(PAUSE_MS / 2)
+    await events(PAUSE_MS / 2)
   }
   expect(counting()).toBe(1)
   // The other node can leave it to this count, even if others have written there.
@@ -168,7 +168,7 @@ test('a channel that is busy on two nodes is counted by one of them at a time', 
 })
 
 test('a count of another node replaces none for another author or for a deletion', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1, 1))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1, 1))
   const [{ channels: [read] = [] }] = [countsOfBen(['one', 1, 5])]
   const of = (change: object) =>
     ({ kind: 'counts', node: 'node', channels: [{ ...read, ...change }] }) as CountsNote
@@ -181,7 +181,7 @@ test('a count of another node replaces none for another author or for a deletion
     const before = counting()
     notifier.markDirty('one', { offset: 5, ...event })
     notifier.receive(of(change ?? {}))
-    for (const _ of Array(3)) await news()
+    for (const _ of Array(3)) await events()
     expect(counting()).toBe(before + 1)
   }
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { pass } from '../hub/fixture.ts'
 import {
   cutShort,
-  newsWithin,
+  eventsWithin,
   openNotifier,
   PAUSE_MS,
   row,
@@ -13,15 +13,15 @@ import {
 test('a channel that takes too long to count does not delay others', async () => {
   const names = ['a', 'b', 'c', 'd', 'e']
   const rows = names.map((name) => row('ben', name, 1))
-  const { notifier, database, news, problems } = openNotifier(...rows)
+  const { notifier, database, events, problems } = openNotifier(...rows)
   notifier.markDirty('a', { offset: 1 })
-  await news()
+  await events()
   database.onStatement = (keys) => {
     if (keys.includes('c')) throw timeout()
   }
   for (const name of names) notifier.markDirty(name, { offset: 2, author: 'ana' })
   const sent: string[] = []
-  for (let run = 0; run < 4; run++) sent.push(...(await news()))
+  for (let run = 0; run < 4; run++) sent.push(...(await events()))
   expect(sent.filter((each) => !each.includes('total')).sort()).toEqual([
     'ben b 1',
     'ben d 1',
@@ -36,7 +36,7 @@ test('a channel that takes too long to count does not delay others', async () =>
   for (let offset = 3; offset < 43; offset++) {
     database.rows = names.map((name) => row('ben', name, offset))
     for (const name of ['b', 'c']) notifier.markDirty(name, { offset, author: 'ana' })
-    expect(await news()).toEqual([`ben b ${offset}`, `ben total ${offset + 4}`])
+    expect(await events()).toEqual([`ben b ${offset}`, `ben total ${offset + 4}`])
     attempts.push(...counted())
   }
   expect(attempts.filter((keys) => keys === 'b')).toHaveLength(40)
@@ -46,30 +46,29 @@ test('a channel that takes too long to count does not delay others', async () =>
 
 test('a channel too slow to count for all nodes is counted for those of this node', async () => {
   const elsewhere = { ...row('dan', 'c', 7), nodeId: 'other' }
-  const { notifier, database, news, notes } = openNotifier(row('ben', 'c', 1), elsewhere)
+  const { notifier, database, events, notes } = openNotifier(row('ben', 'c', 1), elsewhere)
   database.onStatement = (keys, isOwn) => {
     if (keys.includes('c') && !isOwn) throw timeout()
   }
   const count = async (offset: number) => {
     notifier.markDirty('c', { offset, author: 'ana' })
-    const told: string[] = []
-    for (let run = 0; run < 8; run++) told.push(...(await news()))
-    return told.filter((each) => each.startsWith('ben'))
+    const sent = await eventsWithin(2, events)
+    return sent.filter((each) => each.startsWith('ben'))
   }
   expect([await count(1), notes]).toEqual([['ben c 1', 'ben total 1'], []])
   // It is tried for all nodes a minute later, and once that works, with the others again.
-  await newsWithin(60, news)
+  await eventsWithin(60, events)
   database.onStatement = () => {}
   database.rows = [row('ben', 'c', 2), elsewhere]
   expect([await count(2), notes.length]).toEqual([['ben c 2', 'ben total 2'], 1])
   notifier.markDirty('c', { offset: 3, author: 'ana' })
   notifier.markDirty('d', { offset: 1, author: 'ana' })
-  await news()
+  await events()
   expect(database.keys.at(-1)).toEqual(['c', 'd'])
 })
 
 test('a change that took too long to count is sent later, without a comparison', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'c', 1))
+  const { notifier, database, events } = openNotifier(row('ben', 'c', 1))
   const countedAt: number[] = []
   database.onStatement = (keys, isOwn) => {
     if (!keys.includes('c')) return
@@ -77,7 +76,7 @@ test('a change that took too long to count is sent later, without a comparison',
     throw timeout()
   }
   notifier.markDirty('c', { offset: 5, author: 'ana' })
-  expect(await newsWithin(150, news)).toEqual([])
+  expect(await eventsWithin(150, events)).toEqual([])
   const pauses = countedAt.slice(1).map((at, index) => Math.round(at - (countedAt[index] ?? 0)))
   expect(pauses).toEqual([0, ...Array.from({ length: 18 }, () => 8)])
   // From here on a full pool has no time for it: it is tried as often as at first.
@@ -87,24 +86,24 @@ test('a change that took too long to count is sent later, without a comparison',
     tries += 1
     throw cutShort()
   }
-  await newsWithin(100, news)
+  await eventsWithin(100, events)
   expect(tries).toBeGreaterThan(3)
   database.onStatement = () => {}
-  expect(await newsWithin(15, news)).toEqual(['ben c 1', 'ben total 1'])
+  expect(await eventsWithin(15, events)).toEqual(['ben c 1', 'ben total 1'])
 })
 
 test('a user whose counts take too long to load does not delay others', async () => {
   const names = ['ana', 'ben', 'cem']
   const elsewhere = { ...row('dan', 'one', 1), nodeId: 'other' }
   const rows = names.flatMap((name) => [row(name, 'one', 1), row(name, 'two', 1)])
-  const { notifier, database, news, notes, problems } = openNotifier(...rows, elsewhere)
+  const { notifier, database, events, notes, problems } = openNotifier(...rows, elsewhere)
   database.onStatement = (keys) => {
     if (keys.includes('cem')) throw timeout()
   }
   notifier.markDirty('one', { offset: 1 })
   // Only the totals wait, until it is known whose counts are slow.
-  expect(await news()).toEqual(['ana one 1', 'ben one 1', 'cem one 1'])
-  expect(await news()).toEqual(['ana total 2', 'ben total 2'])
+  expect(await events()).toEqual(['ana one 1', 'ben one 1', 'cem one 1'])
+  expect(await events()).toEqual(['ana total 2', 'ben total 2'])
   // The channel is not to blame: it was counted once.
   expect(database.keys.filter(([key]) => key === 'one')).toHaveLength(1)
   expect([notes.length, problems]).toEqual([1, ['unread counts of a user took too long']])
@@ -123,28 +122,28 @@ test('a user whose counts take too long to load does not delay others', async ()
   })
   notifier.memberLeft(user('cem'))
   notifier.recheck(1)
-  await news()
+  await events()
   expect([loads(), problems.length]).toEqual([before, 1])
   database.onStatement = () => {}
   await pass(8_000)
   notifier.recheck(1)
-  expect((await news()).filter((each) => each.startsWith('cem'))).toContain('cem total 2')
+  expect((await events()).filter((each) => each.startsWith('cem'))).toContain('cem total 2')
 })
 
 test('a user who leaves two channels, one during a slow load, gets the last total', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
   notifier.markDirty('one', { offset: 1 })
-  expect(await news()).toContain('ben total 3')
+  expect(await events()).toContain('ben total 3')
   database.rows = [row('ben', 'one', 1)]
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw timeout()
   }
   notifier.memberLeft(user('ben'))
-  expect(await news()).toEqual([])
+  expect(await events()).toEqual([])
   // Still too long: it is tried once more.
-  expect(await news(8_000 + PAUSE_MS)).toEqual([])
+  expect(await events(8_000 + PAUSE_MS)).toEqual([])
   const before = database.statements
-  expect(await news(7_000)).toEqual([])
+  expect(await events(7_000)).toEqual([])
   expect(database.statements).toBe(before)
   database.onStatement = () => {}
   database.readMs = () => 400
@@ -152,45 +151,46 @@ test('a user who leaves two channels, one during a slow load, gets the last tota
     database.rows = [row('ben', 'one', 4)]
     notifier.memberLeft(user('ben'))
   }
-  expect(await newsWithin(20, news)).toEqual(['ben total 1', 'ben one 4', 'ben total 4'])
+  expect(await eventsWithin(20, events)).toEqual(['ben total 1', 'ben one 4', 'ben total 4'])
 })
 
 test('a user whose counts took too long is sent no total that they know already', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1), row('ben', 'two', 2))
   notifier.markDirty('one', { offset: 1 })
-  expect(await news()).toContain('ben total 3')
+  expect(await events()).toContain('ben total 3')
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw timeout()
   }
   notifier.recheck(1)
-  expect(await news()).toEqual([])
+  expect(await events()).toEqual([])
   database.onStatement = () => {}
-  const ofBen = async () => (await newsWithin(30, news)).filter((each) => each.startsWith('ben'))
+  const ofBen = async () =>
+    (await eventsWithin(30, events)).filter((each) => each.startsWith('ben'))
   expect(await ofBen()).toEqual([])
   // A total that is owed is still sent: the client of a user who left may show another one.
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw timeout()
   }
   notifier.memberLeft(user('ben'))
-  expect(await news()).toEqual([])
+  expect(await events()).toEqual([])
   database.onStatement = () => {}
   expect(await ofBen()).toEqual(['ben total 3'])
 })
 
 test('a user whose counts a full pool cut short, however often, gets them in 15 s', async () => {
-  const { notifier, database, news, problems } = openNotifier(row('ben', 'one', 1))
+  const { notifier, database, events, problems } = openNotifier(row('ben', 'one', 1))
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw cutShort()
   }
   notifier.memberLeft(user('ben'))
-  expect(await newsWithin(70, news)).toEqual([])
+  expect(await eventsWithin(70, events)).toEqual([])
   expect(problems).not.toHaveLength(0)
   database.onStatement = () => {}
-  expect(await newsWithin(15, news)).toContain('ben total 1')
+  expect(await eventsWithin(15, events)).toContain('ben total 1')
 })
 
 test('a user whose counts always take too long is tried every eight seconds', async () => {
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1))
   const triedAt: number[] = []
   const began = performance.now()
   database.onStatement = (keys) => {
@@ -199,52 +199,52 @@ test('a user whose counts always take too long is tried every eight seconds', as
     throw timeout()
   }
   notifier.memberLeft(user('ben'))
-  await newsWithin(200, news)
+  await eventsWithin(200, events)
   const pauses = triedAt.slice(1).map((at, index) => (at - (triedAt[index] ?? 0)) / 1_000)
   expect(pauses.map(Math.round)).toEqual([0, ...Array.from({ length: 24 }, () => 8)])
   database.onStatement = () => {}
-  expect(await newsWithin(60, news)).toContain('ben total 1')
+  expect(await eventsWithin(60, events)).toContain('ben total 1')
   database.onStatement = (keys) => {
     if (keys.includes('ben')) throw timeout()
   }
   notifier.memberLeft(user('ben'))
-  await news()
+  await events()
   database.onStatement = () => {}
   database.rows = [row('ben', 'one', 2)]
-  expect(await newsWithin(9, news)).toContain('ben total 2')
+  expect(await eventsWithin(9, events)).toContain('ben total 2')
 })
 
 test('a database that is slow for every user is not asked for each of them', async () => {
   const names = Array.from({ length: 450 }, (_, index) => `user ${index}`)
-  const { notifier, database, sessions, news, problems } = openNotifier()
+  const { notifier, database, sessions, events, problems } = openNotifier()
   for (const session of sessions.of(user('ana')))
     for (const userId of names) sessions.add({ ...session, userId })
   database.onStatement = () => {
     throw timeout()
   }
   notifier.recheck(1)
-  await news()
+  await events()
   expect([database.statements, problems]).toEqual([2, []])
   // Then four pieces of them.
-  await news()
+  await events()
   expect([database.statements, problems]).toEqual([6, ['unread count failed']])
-  await newsWithin(60, news)
+  await eventsWithin(60, events)
   expect(database.statements).toBeLessThan(50)
 })
 
 test('one statement that takes too long does not keep a run from its other work', async () => {
   const names = Array.from({ length: 450 }, (_, index) => `channel ${index}`)
-  const { notifier, database, news } = openNotifier(row('ben', 'one', 1))
+  const { notifier, database, events } = openNotifier(row('ben', 'one', 1))
   notifier.recordTotal(user('ben'), 0)
   notifier.recheck(1)
-  await news()
+  await events()
   database.onStatement = (keys) => {
     if (keys.length > 1 && keys.some((key) => key.startsWith('channel'))) throw timeout()
   }
   for (const name of names) notifier.markDirty(name, { offset: 1 })
   notifier.recordTotal(user('ben'), 5)
   const before = database.statements
-  expect(await news()).toEqual(['ben total 1'])
+  expect(await events()).toEqual(['ben total 1'])
   expect(database.statements).toBe(before + 1)
   await pass(PAUSE_MS)
 })

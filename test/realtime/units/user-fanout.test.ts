@@ -36,7 +36,7 @@ test('profiles that arrive in any order never replace one of a higher version', 
 
 test('a node that cannot look up the users of all nodes leaves it to each', async () => {
   const { fanout, reads, notes, problems, nextRead } = openFanout()
-  const announced = fanout.announced(rename('Ben'))
+  const announced = fanout.withAnnouncer(rename('Ben'))
   expect(announced.announcer).toEqual(announcerOf('node'))
   fanout.profileChanged(announced)
   ;(await nextRead(1)).fail()
@@ -56,7 +56,7 @@ test('a node that cannot look up the users of all nodes leaves it to each', asyn
 
 test('a change that could not be sent is not announced again after a newer one', async () => {
   const { fanout, notes, problems, nextRead } = openFanout()
-  fanout.profileChanged(fanout.announced(rename('first')))
+  fanout.profileChanged(fanout.withAnnouncer(rename('first')))
   const read = await nextRead(1)
   fanout.profileChanged(rename('second', announcerOf('other')))
   read.fail()
@@ -66,10 +66,10 @@ test('a change that could not be sent is not announced again after a newer one',
 
 test('a stopping node leaves unfinished fan-outs to each of the others', async () => {
   const { fanout, notes, nextRead } = openFanout()
-  const renamed = fanout.announced(rename('Ben'))
+  const renamed = fanout.withAnnouncer(rename('Ben'))
   fanout.profileChanged(renamed)
   for (const offset of [7, 8])
-    fanout.channelUpdated(chat, offset, fanout.announced({ type: 'channel.updated' }))
+    fanout.channelUpdated(chat, offset, fanout.withAnnouncer({ type: 'channel.updated' }))
   await nextRead(2)
   await fanout.stop()
   expect(notes).toEqual([
@@ -80,7 +80,7 @@ test('a stopping node leaves unfinished fan-outs to each of the others', async (
 
 test('a stopping node does not hand over an edit that its members have been sent', async () => {
   const { fanout, sent, notes, nextRead } = openFanout()
-  fanout.channelUpdated(chat, 7, fanout.announced({ type: 'channel.updated' }))
+  fanout.channelUpdated(chat, 7, fanout.withAnnouncer({ type: 'channel.updated' }))
   ;(await nextRead(1)).answer(['ana'])
   await vi.waitUntil(() => sent.length === 1, patient)
   await fanout.stop()
@@ -116,7 +116,7 @@ test('changes that come, or end, together reach another node in one note', async
   const { fanout, notes, reads, nextRead } = openFanout()
   for (const id of ['ben', 'cem']) {
     const user = { id, name: id, image: null }
-    fanout.profileChanged(fanout.announced({ ...rename(id), user }))
+    fanout.profileChanged(fanout.withAnnouncer({ ...rename(id), user }))
   }
   const { answerElsewhere } = await nextRead(1)
   answerElsewhere('other', ['eve', 'dan'])
@@ -132,7 +132,7 @@ test('changes that come, or end, together reach another node in one note', async
 
 test('a user and those who share channels with them are sent a change once each', async () => {
   const { fanout, sent, names, problems, nextRead } = openFanout()
-  fanout.profileChanged(fanout.announced({ ...rename('Ben'), version: 7 }))
+  fanout.profileChanged(fanout.withAnnouncer({ ...rename('Ben'), version: 7 }))
   ;(await nextRead(1)).answerElsewhere('node', ['ana', 'ben'])
   await vi.waitUntil(() => sent.length === 1, patient)
   expect([sent, names]).toEqual([[2], ['Ben']])
@@ -140,7 +140,7 @@ test('a user and those who share channels with them are sent a change once each'
   fanout.receive({ ...received, fanout: { ...received.fanout, offset: 6 } })
   expect(names).toEqual(['Ben'])
   const presence = { kind: 'presence' as const, appId, userId: 'cem', lastActiveAt: null }
-  fanout.presenceChanged(fanout.announced({ ...presence, isOnline: true }))
+  fanout.presenceChanged(fanout.withAnnouncer({ ...presence, isOnline: true }))
   ;(await nextRead(2)).fail()
   await vi.waitUntil(() => problems.length === 2, patient)
   expect(problems).toEqual(['user fan-out failed', 'presence lost'])

@@ -155,11 +155,11 @@ test('a socket that does not open, or where a command gets no answer, is given u
   await clock.forward(5_100)
   expect([status(), mute.isClosed]).toEqual(['offline', true])
 
-  const deaf = await reopened()
-  await deaf.accept()
+  const ignoring = await reopened()
+  await ignoring.accept()
   connection.wake()
   await clock.forward(5_100)
-  expect([status(), deaf.isClosed]).toEqual(['offline', true])
+  expect([status(), ignoring.isClosed]).toEqual(['offline', true])
 
   const fine = await reopened()
   await fine.accept()

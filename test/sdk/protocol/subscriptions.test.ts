@@ -182,7 +182,7 @@ test('a subscription that ends with insufficient state is made again at once', a
   expect(stories[0]).toEqual(['from one 0', 'event one', 'from two 5'])
 })
 
-test('a subscriber that throws is reported, and everybody else gets their events', async () => {
+test('a subscriber that throws is reported, and the others get their events', async () => {
   const { first, stories, connection, errors, status } = await liveConnection('a')
   const fail = () => {
     throw new Error('a bug')
@@ -202,12 +202,12 @@ test('a subscriber that throws is reported, and everybody else gets their events
 
 test('a topic that is left while recovered events are delivered gets no more', async () => {
   const { first, connection } = await liveConnection('a')
-  const heard: unknown[] = []
+  const received: unknown[] = []
   const unsubscribe = connection.subscribe('b', {
     since: { epoch: 'one', offset: 0 },
     onSubscribed: () => {},
     onEvent: (data) => {
-      heard.push(data)
+      received.push(data)
       unsubscribe()
     },
     onAccessLost: () => {},
@@ -216,6 +216,6 @@ test('a topic that is left while recovered events are delivered gets no more', a
   const publications = [1, 2, 3].map((offset) => ({ data: offset, offset }))
   first.say(first.subscribed('b', { was_recovering: true, recovered: true, publications }))
   await quiet()
-  expect(heard).toEqual([1])
+  expect(received).toEqual([1])
   expect(first.asked('unsubscribe', 'b')).toBeDefined()
 })

@@ -4,7 +4,7 @@ import type { connectOnce } from '@parley/server/db/client'
 export const sizes = {
   users: 1_000_000,
   channels: 100_000,
-  messagesInCrowd: 1_000_000,
+  messagesInLarge: 1_000_000,
   members: 200_000,
   tombstones: 300_000,
   channelsOfBusy: 10_000,
@@ -13,14 +13,14 @@ export const sizes = {
 }
 
 /**
- * A large app. `busy` is in many channels and workspaces, `ana` and `ben` are in `crowd` and
- * `graves`, and `ana` owns the workspace `team`.
+ * A large app. `busy` is in many channels and workspaces, `ana` and `ben` are in `large` and
+ * `tombstones`, and `ana` owns the workspace `team`.
  */
 export type BigApp = {
   /** A group of very many members and messages. */
-  crowd: string
+  large: string
   /** A group that ends in very many tombstones. */
-  graves: string
+  tombstones: string
   /** A workspace of very many members, channels and invites. */
   team: string
   /** A webhook of very many deliveries. */

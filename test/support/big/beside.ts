@@ -48,31 +48,31 @@ export async function insertTeam(db: Db, { appId, team, counts }: App) {
 /** One less than a channel may have. */
 export const PINS = limits.pins - 1
 
-/** The newest messages of the crowd are pinned, and their readers' times are known. */
-export async function insertPins(db: Db, { appId, crowd, counts }: App) {
+/** The newest messages of the large channel are pinned, and their readers' times are known. */
+export async function insertPins(db: Db, { appId, large, counts }: App) {
   await db`
     insert into pins (app_id, channel_id, message_id, pinned_by)
-    select ${appId}, ${crowd}, msg.id, 'ana'
+    select ${appId}, ${large}, msg.id, 'ana'
     from messages msg
-    where msg.channel_id = ${crowd}
-      and msg.seq > ${counts.messagesInCrowd - PINS}`
+    where msg.channel_id = ${large}
+      and msg.seq > ${counts.messagesInLarge - PINS}`
   await db`
     insert into read_marks (app_id, channel_id, user_id, seq)
     select m.app_id, m.channel_id, m.user_id, m.last_read_seq
     from members m
-    where m.channel_id = ${crowd}
+    where m.channel_id = ${large}
       and m.last_read_seq > 0`
 }
 
 /** Events, deliveries, jobs that were given up, entries of the audit log, and other apps. */
-export async function insertRecords(db: Db, { appId, crowd, webhook, counts }: App) {
-  const { events, records, messagesInCrowd } = counts
+export async function insertRecords(db: Db, { appId, large, webhook, counts }: App) {
+  const { events, records, messagesInLarge } = counts
   await db`
     insert into events (topic, "offset", type, envelope)
     select
-      ${`chat:${appId}:${crowd}`}, ${messagesInCrowd} - n, 'typing.test',
+      ${`chat:${appId}:${large}`}, ${messagesInLarge} - n, 'typing.test',
       '{"type":"typing.test","payload":{}}'
-    from generate_series(0, ${Math.min(events, messagesInCrowd) - 1}) n`
+    from generate_series(0, ${Math.min(events, messagesInLarge) - 1}) n`
   await db`
     insert into webhooks (id, app_id, url, events, secret)
     values (${webhook}, ${appId}, 'https://example.com', '{workspace.removed}', 'secret')`

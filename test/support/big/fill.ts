@@ -19,15 +19,15 @@ export async function fillBigApp(
     Math.max(Math.ceil(size * scale), LEAST),
   ])
   const counts: typeof sizes = Object.fromEntries(scaled)
-  const [crowd, graves, team, webhook] = ids()
-  const app = { appId, crowd, graves, team, webhook, counts }
+  const [large, tombstones, team, webhook] = ids()
+  const app = { appId, large, tombstones, team, webhook, counts }
   try {
     // The rows fit together: foreign keys need no check.
     await db`set session_replication_role = replica`
     await insertUsers(db, app)
     await insertGroups(db, app)
-    await fillCrowd(db, app)
-    await fillGraves(db, app)
+    await fillLarge(db, app)
+    await fillTombstones(db, app)
     await insertChannels(db, app)
     await insertTeam(db, app)
     await insertPins(db, app)
@@ -54,58 +54,58 @@ async function insertUsers(db: Db, { appId, counts }: App) {
     from generate_series(0, ${counts.users - 1}) n`
 }
 
-async function insertGroups(db: Db, { appId, crowd, graves, counts }: App) {
+async function insertGroups(db: Db, { appId, large, tombstones, counts }: App) {
   await db`
     insert into channels (id, app_id, cid, type, name, created_by, member_count, last_seq, rev)
     values
-      (${crowd}, ${appId}, 'group:crowd', 'group', 'Crowd', 'ana', ${counts.members + 2},
-        ${counts.messagesInCrowd}, ${counts.messagesInCrowd}),
-      (${graves}, ${appId}, 'group:graves', 'group', 'Graves', 'ana', 2,
+      (${large}, ${appId}, 'group:large', 'group', 'Large', 'ana', ${counts.members + 2},
+        ${counts.messagesInLarge}, ${counts.messagesInLarge}),
+      (${tombstones}, ${appId}, 'group:tombstones', 'group', 'Tombstones', 'ana', 2,
         ${counts.tombstones + 100}, ${counts.tombstones + 100})`
   await db`
     insert into members (app_id, channel_id, user_id, role)
     select ${appId}, channel, who, 'owner'
-    from unnest(${[crowd, graves]}::uuid[]) channel, unnest('{ana,ben}'::text[]) who`
+    from unnest(${[large, tombstones]}::uuid[]) channel, unnest('{ana,ben}'::text[]) who`
 }
 
-async function fillCrowd(db: Db, app: App) {
-  const { appId, crowd, counts } = app
+async function fillLarge(db: Db, app: App) {
+  const { appId, large, counts } = app
   await db.unsafe(`
     insert into members (
       app_id, channel_id, user_id, role, joined_at, last_read_seq, unread_after_seq
     )
     select
-      '${appId}', '${crowd}', ${userOf('n', app)}, 'member', now() + n * interval '1 ms', read.seq,
+      '${appId}', '${large}', ${userOf('n', app)}, 'member', now() + n * interval '1 ms', read.seq,
       read.seq
     from generate_series(0, ${counts.members - 1}) n
     cross join lateral (
-      select ${counts.messagesInCrowd} - n % ${Math.ceil(counts.messagesInCrowd / 5)} as seq
+      select ${counts.messagesInLarge} - n % ${Math.ceil(counts.messagesInLarge / 5)} as seq
     ) read`)
   await db.unsafe(`
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq, text, mentions, attachments
     )
     select
-      gen_random_uuid(), '${appId}', '${crowd}', 'user-' || n % 100, n, n, (n + 99) / 100,
+      gen_random_uuid(), '${appId}', '${large}', 'user-' || n % 100, n, n, (n + 99) / 100,
       'hello ' || n, '{}', '[]'
-    from generate_series(1, ${counts.messagesInCrowd}) n`)
+    from generate_series(1, ${counts.messagesInLarge}) n`)
 }
 
-async function fillGraves(db: Db, { appId, graves, counts }: App) {
+async function fillTombstones(db: Db, { appId, tombstones, counts }: App) {
   await db.unsafe(`
     insert into messages (
       id, app_id, channel_id, user_id, seq, rev, author_seq, text, mentions, attachments,
       deleted_at
     )
     select
-      gen_random_uuid(), '${appId}', '${graves}', 'ben', n, n, n, '', '{}', '[]',
+      gen_random_uuid(), '${appId}', '${tombstones}', 'ben', n, n, n, '', '{}', '[]',
       case when n > 100 then now() end
     from generate_series(1, ${counts.tombstones + 100}) n`)
   await db.unsafe(`
     insert into tombstone_counts (app_id, channel_id, user_id, part, count)
     select msg.app_id, msg.channel_id, author, msg.seq / 500, count(*)
     from messages msg, unnest(array[msg.user_id, '']) author
-    where msg.channel_id = '${graves}'
+    where msg.channel_id = '${tombstones}'
       and msg.deleted_at is not null
     group by 1, 2, 3, 4`)
 }

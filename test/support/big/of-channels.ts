@@ -3,17 +3,17 @@ import { type Big, type Operations, PART, WALKED } from './operation.ts'
 
 /** Channels, their members, and workspaces. */
 export async function ofChannels(big: Big): Promise<Operations> {
-  const { ana, ben, busy, backend, crowd, graves, counts, unique, next } = big
-  const inCrowd = { channelId: crowd }
+  const { ana, ben, busy, backend, large, tombstones, counts, unique, next } = big
+  const inLarge = { channelId: large }
   const ownChannels = { of: "the user's channels", count: counts.channelsOfBusy }
   const { id: openId } = await ben.channels.create({ type: 'public', name: 'Open' })
-  const { nextCursor } = await backend.members.list({ ...inCrowd, offset: counts.members / 2 })
+  const { nextCursor } = await backend.members.list({ ...inLarge, offset: counts.members / 2 })
   return {
-    'channels.get': { returned: 100, run: () => ana.channels.get(inCrowd) },
+    'channels.get': { returned: 100, run: () => ana.channels.get(inLarge) },
     'channels.get, behind tombstones': {
       returned: 2,
       beside: 3 * PART,
-      run: () => ana.channels.get({ channelId: graves }),
+      run: () => ana.channels.get({ channelId: tombstones }),
     },
     'channels.list': { returned: 2, beside: 3 * PART, run: () => ana.channels.list({}) },
     'channels.list of busy': {
@@ -45,29 +45,29 @@ export async function ofChannels(big: Big): Promise<Operations> {
     },
     'channels.update': {
       returned: 100,
-      run: () => ana.channels.update({ ...inCrowd, name: unique() }),
+      run: () => ana.channels.update({ ...inLarge, name: unique() }),
     },
     'channels.updateSettings': {
       returned: 1,
-      run: () => ana.channels.updateSettings({ ...inCrowd, starred: next() % 2 === 0 }),
+      run: () => ana.channels.updateSettings({ ...inLarge, starred: next() % 2 === 0 }),
     },
-    'members.list': { returned: 50, run: () => ana.members.list({ ...inCrowd, limit: 50 }) },
+    'members.list': { returned: 50, run: () => ana.members.list({ ...inLarge, limit: 50 }) },
     'members.list, cursor': {
       returned: 50,
-      run: () => ana.members.list({ ...inCrowd, limit: 50, cursor: nextCursor ?? '' }),
+      run: () => ana.members.list({ ...inLarge, limit: 50, cursor: nextCursor ?? '' }),
     },
     'members.add and members.remove': {
       returned: 2,
       run: async () => {
-        await ana.members.add({ ...inCrowd, userIds: ['busy'] })
-        await ana.members.remove({ ...inCrowd, userId: 'busy' })
+        await ana.members.add({ ...inLarge, userIds: ['busy'] })
+        await ana.members.remove({ ...inLarge, userId: 'busy' })
       },
     },
     'members.update': {
       returned: 1,
       run: () =>
         ana.members.update({
-          ...inCrowd,
+          ...inLarge,
           userId: 'user-3',
           role: next() % 2 === 0 ? 'moderator' : 'member',
         }),
@@ -79,7 +79,7 @@ export async function ofChannels(big: Big): Promise<Operations> {
         await ana.members.leave({ channelId: openId })
       },
     },
-    'typing.set': { returned: 1, run: () => ana.typing.set({ ...inCrowd, typing: true }) },
+    'typing.set': { returned: 1, run: () => ana.typing.set({ ...inLarge, typing: true }) },
     'reads.unreadCount': {
       returned: 2,
       beside: 3 * PART,

@@ -4,7 +4,7 @@ import type { Big, Operations } from './operation.ts'
 
 /** The operations of the service's operator. */
 export async function ofOperators(big: Big): Promise<Operations> {
-  const { operator, world, crowd, webhook, counts, unique } = big
+  const { operator, world, large, webhook, counts, unique } = big
   const { appId } = world
   const jobIds: string[] = []
   for (let made = 0; made < 3; made++) jobIds.push(await insertGivenUpJob(world, appId))
@@ -65,12 +65,12 @@ export async function ofOperators(big: Big): Promise<Operations> {
     },
     'inspect.messages': {
       returned: 50,
-      run: () => operator.inspect.messages({ appId, channelId: crowd, limit: 50 }),
+      run: () => operator.inspect.messages({ appId, channelId: large, limit: 50 }),
     },
     'inspect.messages, rare q': {
       returned: 1,
       beside: 3 * limits.inspectSlice,
-      run: () => operator.inspect.messages({ appId, channelId: crowd, q: 'zzz', limit: 50 }),
+      run: () => operator.inspect.messages({ appId, channelId: large, q: 'zzz', limit: 50 }),
     },
     'inspect.webhooks': { returned: 1, run: () => operator.inspect.webhooks({ appId }) },
     'inspect.deliveries': {

@@ -6,8 +6,8 @@ import type { Big, Operations } from './operation.ts'
  * The commands of a socket that are carried out, on the topic of a channel of very many members and
  * events. Presence is refused.
  */
-export async function ofSockets({ world, users: [user], crowd, next }: Big): Promise<Operations> {
-  const channel = topics.channel(world.appId, crowd)
+export async function ofSockets({ world, users: [user], large, next }: Big): Promise<Operations> {
+  const channel = topics.channel(world.appId, large)
   const socket = await RawSocket.connect(world, user)
   const ask = async (...commands: Record<string, object>[]) => {
     const numbered = commands.map((command) => ({ id: next() + 2, ...command }))

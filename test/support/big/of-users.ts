@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { type Big, type Operations, WALKED } from './operation.ts'
 
-/** Users, their devices, what they want to be told, and their tokens. */
+/** Users, their devices, their push preferences, and their tokens. */
 export async function ofUsers(big: Big): Promise<Operations> {
   const { ana, backend, counts, unique } = big
   const { nextCursor } = await backend.users.list({ limit: 100, offset: counts.users / 2 })

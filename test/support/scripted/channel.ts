@@ -13,7 +13,7 @@ const START = Date.UTC(2026, 0, 1)
 export const timeOf = (count: number) => new Date(START + count * 1_000).toISOString()
 export const userOf = (id: string): UserSummary => ({ id, name: id.toUpperCase(), image: null })
 
-/** A channel in memory. It changes and tells its events as the server does. */
+/** A channel in memory. It changes and publishes its events as the server does. */
 export function createChannel(
   id: string,
   { me, memberIds, publish }: { me: string; memberIds: string[]; publish: Publish },

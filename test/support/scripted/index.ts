@@ -86,22 +86,22 @@ export function scriptedChat(options: Partial<ChatClientOptions> = {}) {
       return channel
     },
     /** An event of the user's own topic. A total without a version has that of this moment. */
-    tell: <Type extends keyof UserEvents>(type: Type, payload: UserEvents[Type]) => {
+    emit: <Type extends keyof UserEvents>(type: Type, payload: UserEvents[Type]) => {
       const isTotal = type === 'channel.total_unread_changed'
       if (isTotal) data.snapshot += 1
       const version = isTotal && { version: data.snapshot }
       realtime.publish(`user:app:${ME}`, { type, payload: { ...version, ...payload } })
     },
-    /** The user's unread count of a channel, which changes and is told. */
-    tellUnread: (channelId: string, count: number) => {
+    /** The user's unread count of a channel, which changes, with its event. */
+    emitUnread: (channelId: string, count: number) => {
       const own = data.channels.get(channelId)?.own
       if (!own) throw new Error(`there is no channel ${channelId}`)
       own.unreadCount = count
       const payload = { channelId, count, version: own.unreadVersion }
       realtime.publish(`user:app:${ME}`, { type: 'channel.unread_changed', payload })
     },
-    /** The user's settings of a channel, which change and are told. */
-    tellSettings: (channelId: string, settings: { starred: boolean; muted: boolean }) => {
+    /** The user's settings of a channel, which change, with their event. */
+    emitSettings: (channelId: string, settings: { starred: boolean; muted: boolean }) => {
       data.settingsVersion += 1
       Object.assign(data.channels.get(channelId)?.own ?? {}, settings)
       const event = { type: 'channel.settings_changed', payload: { channelId, ...settings } }

@@ -10,7 +10,7 @@ export function stoppedClock() {
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
     now: Date.UTC(2026, 0, 2),
   })
-  // Tells the timers of this test from those that an earlier file of this worker left running.
+  // Timers of this test only: an earlier file of this worker may have left some running.
   const context = new AsyncLocalStorage<true>()
   context.enterWith(true)
   const running = watchTimers(() => context.getStore() === true)

@@ -72,8 +72,8 @@ begin
   from unnest(array[
     'users', 'preferences', 'devices', 'user_streams',
     'workspaces', 'workspace_members', 'workspace_invites', 'workspace_invite_uses',
-    'channels', 'members', 'former_members', 'messages', 'reactions', 'pins', 'read_marks',
-    'link_previews', 'events', 'connections'
+    'channels', 'members', 'former_members', 'messages', 'tombstone_counts', 'read_marks',
+    'reactions', 'pins', 'link_previews', 'events', 'connections'
   ]) with ordinality as tables (name, position);
   execute format(
     'create function twin.add_namesakes(ids text[]) returns void language plpgsql as %L',

@@ -30,10 +30,10 @@ export async function installTwin(url: string) {
   await db.end()
 }
 
-/** Longer than any gap of the tests: after one, a node tells its users the edits of that time. */
+/** Longer than any gap of the tests: after one, a node sends its users the edits of that time. */
 const AGE_MS = 5 * 60_000
 
-/** Rows of the last minutes: what is old is cleaned up, and what is new may not have been told. */
+/** Rows of the last minutes: what is old is cleaned up, and what is new may not have been sent. */
 const recent = (row: string) =>
   row
     .replaceAll('@now', new Date(Date.now() - AGE_MS).toISOString())

@@ -8,7 +8,7 @@ import { TWIN_APP_ID } from './index.ts'
 /** Namesakes of ana and ben, and a co-member of the first, who has no namesake. */
 const ids = ['ana', 'ben', 'ana.peer']
 
-/** Has users of the twin connected during the tests. They stay connected and hear nothing. */
+/** Has users of the twin connected during the tests. They stay connected and receive nothing. */
 export function useTwinSockets(world: () => World) {
   const clients: Centrifuge[] = []
   const listeners: TopicListener[] = []
@@ -29,18 +29,18 @@ export function useTwinSockets(world: () => World) {
     }
   })
   afterAll(() => {
-    const heard = listeners.flatMap(({ received }, index) =>
-      received.map(({ envelope }) => envelope).filter((event) => !isOwnNews(event, totals[index])),
+    const foreign = listeners.flatMap(({ received }, index) =>
+      received.map(({ envelope }) => envelope).filter((event) => !isOwnEvent(event, totals[index])),
     )
-    expect({ heard, interruptions }, 'heard by another app').toEqual({
-      heard: [],
+    expect({ foreign, interruptions }, 'received by another app').toEqual({
+      foreign: [],
       interruptions: [],
     })
     for (const client of clients) client.disconnect()
   })
 }
 
-/** A node that has missed notes tells its users their totals once more. */
-const isOwnNews = ({ type, payload }: Envelope, total: number | undefined) =>
+/** A node that has missed notes sends its users their totals once more. */
+const isOwnEvent = ({ type, payload }: Envelope, total: number | undefined) =>
   (type === 'presence.online' && payload.userId === 'ana.peer') ||
   (type === 'channel.total_unread_changed' && payload.count === total)

@@ -2,7 +2,7 @@ import { limits } from '@parley/contract'
 import { connectOnce } from '@parley/server/db/client'
 import { expect, onTestFinished, test } from 'vitest'
 import { insertUsers } from './support/inserted.ts'
-import { planAnew, rowsReadBy } from './support/rows-read.ts'
+import { discardPlans, rowsReadBy } from './support/rows-read.ts'
 import { useWorld } from './support/world.ts'
 
 const NEVER = 1_000_000
@@ -11,29 +11,29 @@ const world = useWorld({
   timings: { reconcileMs: NEVER, beatMs: NEVER, lookMs: NEVER, pingMs: NEVER },
 })
 
-const CROWD = 5_000
+const FANS = 5_000
 
-/** A message of ana's in a channel with ben, to which a crowd reacted with each of these emojis. */
-async function admired(...emojis: string[]) {
+/** A message of ana's in a channel with ben, to which many users reacted with these emojis. */
+async function createReactions(...emojis: string[]) {
   const { db, appId } = world()
   const [ana, ben] = await world().users('ana', 'ben')
   const { id: channelId } = await ana.channels.create({
     ...{ type: 'group', name: 'Talk', memberIds: ['ben'] },
   })
   const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
-  const fans = await insertUsers(world(), `fan-of-${channelId}-`, CROWD)
+  const fans = await insertUsers(world(), `fan-of-${channelId}-`, FANS)
   for (const emoji of emojis)
     await db`
       insert into reactions (app_id, message_id, emoji, user_id, created_at)
       select ${appId}, ${messageId}, ${emoji}, id, now() - n * interval '1 second'
       from unnest(${fans}::text[]) with ordinality as fan (id, n)`
   await db`analyze`
-  await planAnew(world())
+  await discardPlans(world())
   return { ana, ben, fans, ref: { channelId, messageId } }
 }
 
-test('reactions of a crowd are shown and changed without reading all of them', async () => {
-  const { ana, ben, fans, ref } = await admired('👍', '🎉')
+test('reactions of thousands of users are shown and changed without reading them all', async () => {
+  const { ana, ben, fans, ref } = await createReactions('👍', '🎉')
   const { channelId } = ref
   const own = { ...ref, emoji: '👍' }
   const uses: (() => Promise<unknown>)[] = [
@@ -50,13 +50,13 @@ test('reactions of a crowd are shown and changed without reading all of them', a
     for (const use of uses) expect(await rowsReadBy(world(), plan, use), `${use}`).toBeLessThan(500)
   const { messages } = await ben.messages.list({ channelId })
   const last = fans.toReversed().slice(0, limits.reactionUsers)
-  expect(messages[0]?.reactions.map(({ count }) => count)).toEqual([CROWD, CROWD])
+  expect(messages[0]?.reactions.map(({ count }) => count)).toEqual([FANS, FANS])
   expect(messages[0]?.reactions[0]?.users.map(({ id }) => id)).toEqual(last)
 })
 
-test('a count that is kept stays exact, and goes with its message', async () => {
+test('a stored reaction count stays exact, and is deleted with its message', async () => {
   const { db, appId } = world()
-  const { ana, ben, fans, ref } = await admired('👍')
+  const { ana, ben, fans, ref } = await createReactions('👍')
   const own = { ...ref, emoji: '👍' }
   const counts = async () => (await ana.messages.get(ref)).reactions.map(({ count }) => count)
   const removeOf = (ids: string[]) => db`
@@ -64,8 +64,8 @@ test('a count that is kept stays exact, and goes with its message', async () => 
     where app_id = ${appId}
       and message_id = ${ref.messageId}
       and user_id = any(${ids}::text[])`
-  expect((await ben.reactions.add(own)).reactions).toMatchObject([{ count: CROWD + 1, own: true }])
-  await removeOf(fans.slice(0, CROWD - 2))
+  expect((await ben.reactions.add(own)).reactions).toMatchObject([{ count: FANS + 1, own: true }])
+  await removeOf(fans.slice(0, FANS - 2))
   expect(await counts()).toEqual([3])
   await ben.reactions.remove(own)
   expect(await counts()).toEqual([2])
@@ -85,7 +85,7 @@ test('a count that is kept stays exact, and goes with its message', async () => 
   ).toHaveLength(0)
 })
 
-test('a count is kept from the hundredth user on', async () => {
+test('a reaction count is stored from the hundredth user on', async () => {
   const { db, appId } = world()
   const ana = await world().user('ana')
   const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Talk' })
@@ -115,7 +115,11 @@ test('users of reactions with large images leave a message under a megabyte', as
   const { id: messageId } = await ana.messages.send({ channelId, text: 'hi' })
   const fans = await insertUsers(world(), 'large-', limits.reactionUsers)
   const image = `https://example.com/${'😀'.repeat(limits.urlLength - 20)}`
-  await db`update users set image = ${image} where app_id = ${appId} and id = any(${fans})`
+  await db`
+    update users
+    set image = ${image}
+    where app_id = ${appId}
+      and id = any(${fans})`
   await db`
     insert into reactions (app_id, message_id, emoji, user_id)
     select ${appId}, ${messageId}, ':' || n || ':', id
@@ -148,17 +152,17 @@ async function reactingRole() {
 }
 
 test('reactions are counted for a role that has no rights to the counts yet', async () => {
-  const { ana, fans, ref } = await admired('👍')
+  const { ana, fans, ref } = await createReactions('👍')
   const { sql } = await reactingRole()
   // A server does this while the migration goes on, which grants rights at its end.
   await sql.unsafe(`
     delete from reactions where message_id = '${ref.messageId}' and user_id = '${fans[0]}'`)
   const { reactions } = await ana.messages.get(ref)
-  expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
+  expect(reactions.map(({ count }) => count)).toEqual([FANS - 1])
 })
 
 test('the rights to count reactions give no other rights', async () => {
-  const { ana, fans, ref } = await admired('👍')
+  const { ana, fans, ref } = await createReactions('👍')
   const { role, sql } = await reactingRole()
   // The owner of the counts would fire this trigger, were this table taken for theirs.
   await sql.unsafe(`
@@ -175,5 +179,5 @@ test('the rights to count reactions give no other rights', async () => {
       for each statement execute function public.count_reactions('1000')`
   await expect(sql.unsafe(`${own}; ${counting}`)).rejects.toThrow('permission denied for function')
   const { reactions } = await ana.messages.get(ref)
-  expect(reactions.map(({ count }) => count)).toEqual([CROWD - 1])
+  expect(reactions.map(({ count }) => count)).toEqual([FANS - 1])
 })

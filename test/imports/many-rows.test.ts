@@ -26,7 +26,7 @@ test('importing reactions to one message does not read the earlier ones for each
   await world().user('ana')
   const fans = await insertUsers(world(), 'fan-', 2_000)
   let files = 0
-  const admire = async () => {
+  const insertReactions = async () => {
     files += 1
     const [talk, hit] = [`talk-${files}`, `hit-${files}`]
     const reactions = fans.map(
@@ -39,7 +39,7 @@ test('importing reactions to one message does not read the earlier ones for each
     const report = await importInto(world(), [...before, ...reactions])
     expect(report).toMatchObject({ isFinished: true, refused: 0 })
   }
-  expect(await rowsReadBy(world(), 'generic', admire)).toBeLessThan(200_000)
+  expect(await rowsReadBy(world(), 'generic', insertReactions)).toBeLessThan(200_000)
   const [counted] = await world().db<{ count: number }[]>`
     select count
     from reaction_counts
@@ -68,6 +68,9 @@ test('finishing many channels does not read the members of earlier ones again', 
   }
   const rows = await rowsReadBy(world(), 'generic', finish)
   expect(rows).toBeLessThan(450_000)
-  const unset = await db`select from members where unread_after_seq = ${UNSET_MARKER}`
+  const unset = await db`
+    select
+    from members
+    where unread_after_seq = ${UNSET_MARKER}`
   expect(unset).toHaveLength(0)
 })

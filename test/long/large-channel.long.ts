@@ -15,7 +15,7 @@ const MOST_STATEMENTS = 100
 /**
  * The limit for the longest use of a connection: two statements of 50 ms each, since it may wait
  * for a connection and for the node; or as many times the control, which takes 5 ms where nothing
- * else runs. `crowd-statements` measures each statement alone.
+ * else runs. `large-channel-statements` measures each statement alone.
  */
 const MOST_MS = 100
 const MOST_CONTROLS = 20
@@ -27,11 +27,14 @@ const { url, work } = useMeasuredNode(world)
 
 test('a message to 5,000 members online takes few statements, and few frames each', async () => {
   const ana = await world().user('ana')
-  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Crowd' })
+  const { id: channelId } = await ana.channels.create({ type: 'group', name: 'Large' })
   const { appId, db } = world()
   const ids = await insertUsers(world(), 'fan', MEMBERS)
   await insertMembers(world(), channelId, ids)
-  await db`update channels set member_count = ${MEMBERS + 1} where id = ${channelId}`
+  await db`
+    update channels
+    set member_count = ${MEMBERS + 1}
+    where id = ${channelId}`
   let frames = 0
   const closed: unknown[] = []
   const sockets = await inBatches(ids, 50, async (userId) => {
@@ -48,12 +51,12 @@ test('a message to 5,000 members online takes few statements, and few frames eac
     })
     return raw
   })
-  const heard = (text: string) => {
+  const hasEach = (text: string) => {
     expect(closed).toEqual([])
     return sockets.every(({ frames }) => frames.some((frame) => frame.includes(text)))
   }
-  const told = (count: number) =>
-    heard(`"channel.total_unread_changed","payload":{"count":${count},`)
+  const hasTotal = (count: number) =>
+    hasEach(`"channel.total_unread_changed","payload":{"count":${count},`)
   const send = async (text: string) => {
     const { status } = await fetch(`${url()}/api/channels/${channelId}/messages`, {
       method: 'POST',
@@ -62,16 +65,16 @@ test('a message to 5,000 members online takes few statements, and few frames eac
     })
     expect(status).toBe(201)
   }
-  // The first message loads all counts of everybody.
+  // The first message loads all counts of all members.
   await send('first')
-  await until(() => heard('first'))
-  await until(() => told(1))
+  await until(() => hasEach('first'))
+  await until(() => hasTotal(1))
   await work()
   const rounds: { frames: number; statements: number; timesOfLimit: number }[] = []
   for (let sent = 2; sent < 2 + ROUNDS; sent++) {
     frames = 0
     await send(`message ${sent}`)
-    await until(() => heard(`message ${sent}`) && told(sent))
+    await until(() => hasEach(`message ${sent}`) && hasTotal(sent))
     const { statements, longestUseMs, controlMs } = await work()
     const mostMs = Math.max(MOST_MS, MOST_CONTROLS * controlMs)
     rounds.push({ frames, statements: statements.length, timesOfLimit: longestUseMs / mostMs })

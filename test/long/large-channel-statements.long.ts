@@ -10,7 +10,7 @@ import { selectCountsOfChannels, selectCountsOfUsers } from '@parley/server/real
 import { beforeAll, expect, test } from 'vitest'
 import { insertMembers, insertUsers } from '../support/inserted.ts'
 import { quietTimings } from '../support/quiet.ts'
-import { pagesReadBy, planAnew, rowsReadBy } from '../support/rows-read.ts'
+import { discardPlans, pagesReadBy, rowsReadBy } from '../support/rows-read.ts'
 import { type User, useWorld } from '../support/world.ts'
 
 const world = useWorld({
@@ -34,7 +34,7 @@ const reference = (db: Tx) => db`
   select count(*)
   from generate_series(1, 50000)`
 
-const nodeId = 'crowded'
+const nodeId = 'large'
 let users: UserRef[] = []
 let channelId = ''
 let copied = { topic: '', offset: 0 }
@@ -43,8 +43,8 @@ let deleted = copied
 beforeAll(async () => {
   const { appId, db } = world()
   const ana = await world().user('ana')
-  channelId = (await ana.channels.create({ type: 'group', name: 'Crowd' })).id
-  const { rev } = await ana.channels.update({ channelId, name: 'The crowd' })
+  channelId = (await ana.channels.create({ type: 'group', name: 'Large' })).id
+  const { rev } = await ana.channels.update({ channelId, name: 'Renamed' })
   copied = { topic: topics.channel(appId, channelId), offset: rev }
   await insertPairs(ana.id)
   await insertLargeChannels((await world().user('guest')).id)
@@ -195,7 +195,7 @@ for (const statistics of ['without', 'with']) {
   test(title, async () => {
     const { db, pool } = world()
     if (statistics === 'with') await db`analyze`
-    await planAnew(world())
+    await discardPlans(world())
     for (const [name, { about, run }] of Object.entries(statements)) {
       const times = await timesReference(run)
       const work = () => pool.use(run)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { limits } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { until } from '../support/chat.ts'
-import { createTalk, showing } from '../support/talk.ts'
+import { createTalk, showing } from '../support/counted-calls.ts'
 import { useWorld } from '../support/world.ts'
 
 const { tokens, messages, requests } = limits.rates

@@ -1,7 +1,7 @@
-import type { Check, Heard, History } from '../history.ts'
+import type { Check, History, ReceivedEvent } from '../history.ts'
 
 /** The counts that a user received last, those that each node lists, and the rows agree. */
-export const unreadTold: Check = (history) => {
+export const unreadReceived: Check = (history) => {
   const { found, members } = history
   return members.flatMap((userId) => {
     const recounts = found.recounts.filter((one) => one.userId === userId)
@@ -14,49 +14,49 @@ export const unreadTold: Check = (history) => {
           differing(`node ${node} lists ${userId} in ${channelId}`, counts[channelId] ?? 0, count),
         ),
       ])
-    const told = ownEvents(history, userId).flatMap((heard) => [
-      ...differing(`${userId} was told`, lastOf(heard, isTotal)?.count ?? 0, total),
+    const wrong = ownEvents(history, userId).flatMap((received) => [
+      ...differing(`${userId} received`, lastOf(received, isTotal)?.count ?? 0, total),
       ...recounts.flatMap(({ channelId, count }) => {
-        const isThis = ({ type, channelId: id }: Heard) =>
+        const isThis = ({ type, channelId: id }: ReceivedEvent) =>
           type === 'channel.unread_changed' && id === channelId
-        const last = lastOf(heard, isThis)?.count ?? 0
-        return differing(`${userId} was told in ${channelId}`, last, count)
+        const last = lastOf(received, isThis)?.count ?? 0
+        return differing(`${userId} received for ${channelId}`, last, count)
       }),
     ])
-    return [...listed, ...told]
+    return [...listed, ...wrong]
   })
 }
 
 /** Connected users are online and others offline: at every node, and in the last presence event. */
-export const presenceTold: Check = (history) => {
+export const presenceReceived: Check = (history) => {
   const { visitors, members, found } = history
   return visitors.flatMap(({ userId, isConnected }) => {
     const word = isConnected ? 'connected' : 'not connected'
     const listed = found.presence
       .filter((one) => one.userId === userId && one.isOnline !== isConnected)
       .map(({ node, isOnline }) => `${userId} is ${word}; node ${node} says online: ${isOnline}`)
-    const told = members.flatMap((member) =>
-      ownEvents(history, member).flatMap((heard) => {
-        const isAbout = ({ type, userId: id }: Heard) =>
+    const wrong = members.flatMap((member) =>
+      ownEvents(history, member).flatMap((received) => {
+        const isAbout = ({ type, userId: id }: ReceivedEvent) =>
           type.startsWith('presence.') && id === userId
-        const isToldOnline = lastOf(heard, isAbout)?.type === 'presence.online'
-        return isToldOnline === isConnected
+        const isReceivedOnline = lastOf(received, isAbout)?.type === 'presence.online'
+        return isReceivedOnline === isConnected
           ? []
-          : [`${userId} is ${word}; ${member} was told online: ${isToldOnline}`]
+          : [`${userId} is ${word}; ${member} received online: ${isReceivedOnline}`]
       }),
     )
-    return [...listed, ...told]
+    return [...listed, ...wrong]
   })
 }
 
 /**
- * All nodes know soon enough who is online after a fault or change, and users are told that and
- * their counts after the last call, without a reconnect. News that never arrives violates
- * `unreadTold` or `presenceTold`.
+ * All nodes know soon enough who is online after a fault or change, and users receive that
+ * and their counts after the last call, without a reconnect. An event that never arrives violates
+ * `unreadReceived` or `presenceReceived`.
  */
-export const toldInTime: Check = ({ told, toldWithinMs }) =>
-  told
-    .filter((milliseconds) => milliseconds > toldWithinMs)
+export const convergedInTime: Check = ({ convergenceMs, convergeWithinMs }) =>
+  convergenceMs
+    .filter((milliseconds) => milliseconds > convergeWithinMs)
     .map((milliseconds) => `counts or presence were right after ${Math.round(milliseconds)} ms`)
 
 /** Read positions are never before what was answered. */
@@ -70,8 +70,9 @@ export const readPositionsKept: Check = ({ reads, found }) => {
   })
 }
 
-const isTotal = ({ type }: Heard) => type === 'channel.total_unread_changed'
-const lastOf = (heard: Heard[], isWanted: (event: Heard) => boolean) => heard.findLast(isWanted)
+const isTotal = ({ type }: ReceivedEvent) => type === 'channel.total_unread_changed'
+const lastOf = (received: ReceivedEvent[], isWanted: (event: ReceivedEvent) => boolean) =>
+  received.findLast(isWanted)
 
 const differing = (who: string, has: number, count: number) =>
   has === count ? [] : [`${who} ${has} unread instead of ${count}`]
@@ -80,4 +81,4 @@ const differing = (who: string, has: number, count: number) =>
 const ownEvents = ({ subscriptions }: History, userId: string) =>
   subscriptions
     .filter((one) => one.userId === userId && one.topic.startsWith('user:'))
-    .map(({ heard }) => heard)
+    .map(({ received }) => received)
