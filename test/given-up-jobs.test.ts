@@ -53,6 +53,21 @@ test('a job that was given up lists the first ten things that it is about', asyn
   expect(listed?.about.map(({ userId }) => userId)).toEqual(upTo(10).map((n) => `user${n}`))
 })
 
+test('jobs of an app that are given up together keep all of what they are about', async () => {
+  const messages = [await sendMessage(), await sendMessage()]
+  const { db, appId } = world()
+  const payloads = messages.map(({ id: messageId }) => JSON.stringify({ appId, messageId }))
+  await db`
+    insert into staged_jobs (task, payload, created_at)
+    select 'push-message', payload::json, now() - interval '7 hours'
+    from unnest(${payloads}::text[]) as payload`
+  await nextGivenUp()
+  await idle(world())
+  const given = (await givenUpJobs()).flatMap(({ about }) => about)
+  const sent = messages.map(({ id }) => id)
+  expect(given.map(({ messageId }) => messageId).sort()).toEqual(sent.sort())
+})
+
 test('a job in its last attempt is not listed yet, and not retried', async () => {
   deleteJobsLater()
   await lockedJobs(world)('00000000-0000-0000-0000-000000000000', 0, { ago: '0 s' })

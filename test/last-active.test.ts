@@ -117,3 +117,17 @@ test('a user who opens a socket counts as active', async () => {
   await socket.closed
   expect(await ageOf(user)).toBe(0)
 })
+
+test('a user who was deleted meanwhile is not noted as active', async () => {
+  await world().users('leaving', 'staying')
+  const both = [await idleUser('leaving'), await idleUser('staying')]
+  const { touch, flush } = createLastActive(world().pool)
+  for (const user of both) touch(user)
+  await world().db`
+    update users
+    set deleted_at = now()
+    where app_id = ${world().appId}
+      and id = 'leaving'`
+  await flush()
+  expect(await Promise.all(both.map(ageOf))).toEqual([60, 0])
+})

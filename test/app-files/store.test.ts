@@ -48,6 +48,17 @@ test('an app is shown by the import that stored its last batch, and by no other'
   expect(await show({})).toEqual({ isDisabled: false, hasNewEpoch: false })
 })
 
+test('an import is given up by the id of its app in capitals, too', async () => {
+  const { header, first } = await begin()
+  const { db, databaseUrl } = world()
+  const { appId } = header
+  await db`update apps set deleted_at = 'infinity' where id = ${appId}`
+  const given = await parleyOn(databaseUrl, 'app:discard', appId.toUpperCase())
+  expect(given).toEqual({ code: 0, output: 'Given up: the next cleanups delete what it brought' })
+  await expect(inTransaction((db) => showApp(db, header, first))).rejects.toThrow('given up')
+  await db`update apps set deleted_at = null where id = ${appId}`
+})
+
 test('an app is exported after an import that ended before clients were refreshed', async () => {
   const { appId, db, databaseUrl } = world()
   const names = ['shown', 'refused']

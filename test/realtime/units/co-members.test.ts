@@ -1,6 +1,7 @@
 import type { UserRef } from '@parley/server/core/user-ref'
 import type { Db } from '@parley/server/db/client'
 import { createCoMembers } from '@parley/server/realtime/fanout/co-members'
+import { onceAPause } from '@parley/server/realtime/fanout/once-a-pause'
 import { expect, test } from 'vitest'
 import { upTo } from '../../support/events.ts'
 import { appId, pass, stopTimers } from '../hub/fixture.ts'
@@ -42,4 +43,14 @@ test('only the first of many changes of a user is looked up at once', async () =
   const { arrive, statements } = countedLookups({ pauseMs: 60_000 })
   for (let change = 0; change < 3; change++) await arrive(arrivals(0, 1))
   expect(statements()).toBe(1)
+})
+
+test('those who ask within a pause share an answer, and nobody later gets it', async () => {
+  let readings = 0
+  const read = async () => ++readings
+  const answer = onceAPause(read, { pauseMs: 10, keyOf: (name: string) => name, entries: 9 })
+  expect(await answer('ana')).toBe(1)
+  expect(await Promise.all([answer('ana'), answer('ben'), answer('ana')])).toEqual([3, 2, 3])
+  expect(await Promise.all([answer('ana'), answer('ana')])).toEqual([4, 4])
+  expect(await answer('ana')).toBe(5)
 })
