@@ -1,7 +1,6 @@
 import { Window } from 'happy-dom'
 import { act, type ReactNode } from 'react'
-import { afterAll, beforeAll, onTestFinished, vi } from 'vitest'
-import { useGlobals } from '../support/use-globals.ts'
+import { onTestFinished, vi } from 'vitest'
 
 /** Where the pages of the tests are: modules that are imported once compute addresses from it. */
 const PAGE = 'http://parley.test/console/'
@@ -22,10 +21,9 @@ export function usePage() {
     ...{ WebSocket: NoSocket },
     IS_REACT_ACT_ENVIRONMENT: true,
   }
-  // Later versions of Node.js have some of them.
-  const missing = Object.entries(all).filter(([name]) => !(name in globalThis))
-  useGlobals(Object.fromEntries(missing))
-  endTimers()
+  // They stay: the process of a file ends with it. Some versions of Node.js have some of them.
+  for (const [name, value] of Object.entries(all))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
   const { body } = document as unknown as Document // as far as it is used here
   /** Renders something into the page, until the test ends. */
   const show = async (element: ReactNode) => {
@@ -71,18 +69,6 @@ export function usePage() {
       new window.PointerEvent('pointerover', { bubbles: true, pointerType: 'mouse' }),
     )
   return { window, body, show, click, press, submit, type, write, enter }
-}
-
-/** Notices that disappear later would look for the page of another file. */
-function endTimers() {
-  let started: { value: unknown }[] = []
-  beforeAll(() => {
-    started = vi.spyOn(globalThis, 'setTimeout').mock.results
-  })
-  afterAll(() => {
-    for (const { value } of started) clearTimeout(value as NodeJS.Timeout) // what it returns
-    vi.mocked(setTimeout).mockRestore()
-  })
 }
 
 function setterOf(element: Element, property: string): (value: string) => void {
