@@ -91,7 +91,7 @@ export const operation = <
   ...declared,
 })
 
-/** What a path names may not exist. Keys have all rights to what does. */
+/** What a path names may not exist. Keys are refused only what `errors` says. */
 function defaultErrors({ path, auth }: { path: string; auth: Auth }): ErrorCode[] {
   if (pathParameters(path).length === 0) return []
   return auth === 'user' || auth === 'userOrKey' ? ['NOT_FOUND', 'FORBIDDEN'] : ['NOT_FOUND']

@@ -12,11 +12,15 @@ test('a turn begins requests for a moment, in order and each in its own context'
   let clock = 0
   const inTurn = createRequestTurns(() => clock)
   const begun: number[] = []
+  const askedFor: number[] = []
   const storage = new AsyncLocalStorage<number>()
   const ask = (n: number): void =>
     storage.run(n, () =>
       inTurn(
-        () => 'app',
+        () => {
+          askedFor.push(n)
+          return 'app'
+        },
         () => {
           expect(storage.getStore()).toBe(n)
           begun.push(n)
@@ -41,6 +45,8 @@ test('a turn begins requests for a moment, in order and each in its own context'
   await nextTurn()
   ask(10)
   expect(begun).toHaveLength(10)
+  // Whose they are is looked up for those that had to wait.
+  expect(askedFor).toEqual([3, 4, 5, 6, 7, 8, 9])
 })
 
 test('of waiting requests apps alternate, however many one of them has', async () => {

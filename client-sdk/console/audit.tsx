@@ -12,7 +12,7 @@ import { When } from './when.tsx'
 
 const actors = { operator: 'Operator', key: 'API key', user: 'User', system: 'Server' } as const
 type Actor = keyof typeof actors
-const isActor = (name: string): name is Actor => name in actors
+const isActor = (name: string): name is Actor => Object.hasOwn(actors, name)
 
 /** The audit log of all apps. */
 export function AuditOfAll() {

@@ -278,7 +278,7 @@ export class ChannelSync {
     if (!this.#unsubscribe) return
     this.#gap = undefined
     const { rev = this.#position?.offset ?? 0, messages = [] } = changes
-    // Older servers answer nothing to readers who are no members.
+    // Older servers answer readers who are no members without a record.
     if (changes.resync || !changes.channel) return this.#startOver(rev)
     this.apply((state) => {
       const next = applyProfiles(upsertMessages(state, messages), profilesOf(...newer))

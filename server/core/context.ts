@@ -206,7 +206,7 @@ export async function runInTransaction<T>(
       buffer.write(tx),
       writesLast ? commit() : undefined,
     ])
-    // What is committed is published, even if the deadline has passed meanwhile.
+    // A commit that was answered is published, even if the deadline has passed meanwhile.
     if (!writesLast) signal?.throwIfAborted()
     return { result: worked.value, events }
   })

@@ -21,8 +21,8 @@ type NameSearch = {
  * Selects the first rows of a list that have `q` in their name. A part that many names have is
  * found by looking at the first rows. One that few names have is found by the index of names: only
  * if the first rows are not enough and more follow, so that not every name with an "a" is read and
- * sorted. The last row that is looked at is kept even if its name does not match: if
- * it is in the result, more rows may follow.
+ * sorted. The last row that is looked at is kept even if its name does not match: if it is in the
+ * result, more rows may follow.
  */
 export function selectNamed(db: Tx, { q, inOrder, byKeys, order, count }: NameSearch): Fragment {
   // Every name has it, and the index of names no key of it.

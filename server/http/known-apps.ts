@@ -22,7 +22,8 @@ export function createKnownApps() {
     remember: (request: IncomingMessage, appId: string | undefined) => {
       if (appId === undefined) return
       const credentials = credentialsOf(request)
-      if (credentials === '' || apps.has(credentials)) return
+      // A look-up that counts as use: those of active callers are the last to be forgotten.
+      if (credentials === '' || apps.get(credentials) !== undefined) return
       apps.set(copyOf(credentials), appId)
     },
   }

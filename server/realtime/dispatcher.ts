@@ -57,7 +57,7 @@ export function createDispatcher(options: DispatcherOptions) {
         return applyHint(note, {
           unread,
           userFanout,
-          markDirty: (...given) => unread.markOwn(...given),
+          onCounted: (...given) => unread.markOwn(...given),
         })
       case 'event':
         hub.broadcast([note.topic], note, note.onlyFor)
@@ -121,7 +121,7 @@ export function createDispatcher(options: DispatcherOptions) {
     hub.publish(events)
     for (const event of events) {
       const hint = withAnnouncer(hintOf(event), options)
-      applyHint(hint, { unread, userFanout, markDirty: (...given) => unread.markDirty(...given) })
+      applyHint(hint, { unread, userFanout, onCounted: (...given) => unread.markDirty(...given) })
       broker.send(sentHint(hint, { event, broker }))
     }
   }

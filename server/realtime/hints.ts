@@ -67,24 +67,25 @@ type Consequences = {
   unread: UnreadNotifier
   userFanout: UserFanout
   /** Called with a channel whose counts may have changed. */
-  markDirty: UnreadNotifier['markDirty']
+  /** Called with each event that changes what users have not read. */
+  onCounted: UnreadNotifier['markDirty']
 }
 
 /** Applies a hinted change to the users that it concerns. */
 export function applyHint(
   { topic, offset, change }: EventHint,
-  { unread, userFanout, markDirty }: Consequences,
+  { unread, userFanout, onCounted }: Consequences,
 ) {
   const channel = parseTopic(topic)
   if (!change || channel?.kind !== 'chat') return
   const { appId, channelId } = channel
   switch (change.type) {
     case 'message.new':
-      return markDirty(channelId, { offset, author: change.userId })
+      return onCounted(channelId, { offset, author: change.userId })
     case 'message.deleted':
-      return markDirty(channelId, { offset, isDeletion: true })
+      return onCounted(channelId, { offset, isDeletion: true })
     case 'channel.member_joined':
-      return markDirty(channelId, { offset })
+      return onCounted(channelId, { offset })
     case 'channel.member_left':
       return unread.memberLeft({ appId, userId: change.userId ?? '' })
     case 'channel.deleted':

@@ -43,7 +43,7 @@ export function createWorkerPublisher({ db, nodeId, broker, metrics, report }: W
       metrics.events.inc(events.length)
       for (const event of events) {
         const hint = withAnnouncer(hintOf(event), { userFanout })
-        applyHint(hint, { unread, userFanout, markDirty: (...given) => unread.markDirty(...given) })
+        applyHint(hint, { unread, userFanout, onCounted: (...given) => unread.markDirty(...given) })
         broker.send(sentHint(hint, { event, broker }))
       }
       // Unlike a node, it compares nothing with the database: what it counted need not be kept.

@@ -50,10 +50,10 @@ test('an app that is deleted while its export begins is not exported', async () 
 
 test('a file that gets the name of an export while it runs is not overwritten', async () => {
   const { code, output } = await exportWhile('devices', () => {
-    writeFileSync(folder.path('devices'), 'of somebody else')
+    writeFileSync(folder.path('devices'), 'of another program')
   })
   expect(code).toBe(1)
   expect(output).toMatch(/^\S+devices exists: name another file, or delete it first$/)
   expect(folder.names('devices')).toEqual(['devices'])
-  expect(folder.read('devices')).toBe('of somebody else')
+  expect(folder.read('devices')).toBe('of another program')
 })

@@ -76,6 +76,9 @@ export const ofForeground: Documented = {
     ['OLDEST_NODE = [20, 19] as const', PROGRAM, 'Node.js 20.19 or newer'],
     ['OLDEST_NODE = [20, 19] as const', INSTALL, 'needs Node.js 20.19 or newer'],
   ],
+  'server/commands/new-epoch.ts': [
+    ["RUNNING = '10 seconds'", OPERATIONS, 'for 10 s after one was'],
+  ],
   'server/commands/start.ts': [
     [
       'timer = setTimeout(() => app.server.closeAllConnections(), 6_000)',
@@ -155,9 +158,6 @@ export const ofForeground: Documented = {
     ['LOCK_WAIT_MS = 1_000', OPERATIONS, 'waits for a second'],
     ['GIVE_UP_MS = 3_600_000', OPERATIONS, 'gives up after an hour'],
   ],
-  'server/db/migrations/0039_reaction_counts.sql': [
-    ['OFFSET 99', INTERNALS, 'Of a hundred and more'],
-  ],
   'server/db/outages.ts': [
     ['FULL_MS = 60_000', OPERATIONS, 'A minute after the last refused'],
     ['FULL_MS = 60_000', 'contract/service.ts', 'none was refused for a minute'],
@@ -180,9 +180,6 @@ export const ofForeground: Documented = {
   'server/features/search.ts': [['ROWS_IN_ORDER = 2_000', INTERNALS, 'the first 2,000 rows']],
   'server/features/tombstones.ts': [['TOMBSTONE_PART = 500', INTERNALS, 'part of 500 seqs']],
   'server/features/webhooks/resume.ts': [['MOST = 10_000', WEBHOOKS, 'there are more than 10,000']],
-  'server/http/arriving-bodies.ts': [
-    ['MOST_TINY_PIECES = 16 * 1024', INTERNALS, 'in tens of thousands of tiny pieces'],
-  ],
   'server/http/console-sessions.ts': [
     ['LIFETIME_SECONDS = 12 * 60 * 60', OPERATIONS, 'ends after twelve hours'],
   ],

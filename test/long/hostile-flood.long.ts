@@ -42,7 +42,7 @@ async function beginTalk() {
   const { id: channelId } = await eve.channels.create({ type: 'group', name: 'Talk' })
   const raw = await RawSocket.connect({ url }, eve)
   const [sent, received]: [string[], string[]] = [[], []]
-  let onHeard = () => {}
+  let onReceived = () => {}
   raw.socket.on('message', (data) => {
     for (const line of String(data).split('\n')) {
       const message = JSON.parse(line)
@@ -50,7 +50,7 @@ async function beginTalk() {
       const text = message.push?.pub?.data?.payload?.message?.text
       if (text === undefined) continue
       received.push(text)
-      onHeard()
+      onReceived()
     }
   })
   await raw.ask({ id: 2, subscribe: { channel: topics.channel(eve.minted.appId, channelId) } })
@@ -64,7 +64,7 @@ async function beginTalk() {
     while (!isOver) {
       const text = `hello ${sent.length}`
       const arrived = new Promise<void>((resolve) => {
-        onHeard = resolve
+        onReceived = resolve
       })
       await api.messages.send({ channelId, text })
       sent.push(text)

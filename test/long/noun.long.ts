@@ -102,7 +102,7 @@ test('a noun without rights, ids or rows in the tests of all of these fails them
     'rights/foreign-ids.test.ts': 'every id field of the contract is covered',
     'app-files/app-files.test.ts': 'an imported app equals the exported one',
     'operator.test.ts': 'a deleted app is gone at once',
-    'tenants/prototype.test.ts': 'the rows of the twin are those',
+    'tenants/prototype.test.ts': 'the seeded rows of the second app are those',
   }
   const tests = [...Object.keys(titles), '-t', Object.values(titles).join('|')]
   const output = await complaintsAbout(steps, { script: 'test', tests })

@@ -36,7 +36,7 @@ test('numbers, sizes and times of the console are in units that fit', async () =
   expect(['2026-01-10T12:00:00Z', '2026-01-10T12:00:01Z'].map(isPast)).toEqual([true, false])
 })
 
-test('errors are told to operators with their code, and those of a proxy as such', async () => {
+test('errors are shown to operators with their code, and those of a proxy as such', async () => {
   const { describeError } = await import('@parley/client/internal/console/describe-error')
   const error = (message: string) => new ChatError(message, { code: 'INTERNAL_ERROR', status: 502 })
   expect(describeError(error('answered 502, but not by Parley'))).toEqual({

@@ -121,7 +121,7 @@ test('days, new messages and authors are named where they begin', async () => {
   ])
 })
 
-test('the list of channels tells what was said last by whom, and how much is unread', async () => {
+test('the list of channels shows the last message, its author and the unread count', async () => {
   const last = (more: Partial<Message>) =>
     ({
       ...{ id: 'm', type: 'regular', userId: 'ana', text: '', attachments: [], deletedAt: null },

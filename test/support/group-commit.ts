@@ -29,13 +29,13 @@ export function recorded(options: Partial<typeof sizes> & { batchesAtOnce?: numb
 }
 
 /** A group whose transactions end by hand. */
-export function startGroup(isContended = (_: string) => false) {
+export function startGroup(isLockedByOthers = (_: string) => false) {
   const running: { commands: string[]; waitsForLocks: boolean; finish: () => void }[] = []
   const attempt = createGroupCommit<string, string>({
     run: (commands, { waitsForLocks }) =>
       new Promise((resolve) => {
         const results = commands.map((command) =>
-          !waitsForLocks && isContended(command) ? CONTENDED : command,
+          !waitsForLocks && isLockedByOthers(command) ? CONTENDED : command,
         )
         running.push({ commands, waitsForLocks, finish: () => resolve(results) })
       }),

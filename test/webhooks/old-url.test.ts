@@ -44,16 +44,18 @@ test('a webhook that gets a new URL as its old one is found gone stays enabled',
     answering(received.path === newPath ? 204 : 410)(response, received),
   )
   await send('one')
-  let isMoved = false
+  const move = async () => {
+    await backend.webhooks.update({ webhookId, url: `${receiver.url}${newPath}` })
+    await send('two')
+  }
+  let moved: Promise<void> | undefined
   // Between the outcome of the delivery and the verdict on the webhook.
   const use: typeof world.pool.use = async (...given) => {
     const result = await world.pool.use(...given)
     const hasFailed = (await deliveries()).some(({ status }) => status === 'failed')
-    if (hasFailed && !isMoved) {
-      isMoved = true
-      await backend.webhooks.update({ webhookId, url: `${receiver.url}${newPath}` })
-      await send('two')
-    }
+    if (!hasFailed) return result
+    moved ??= move()
+    await moved
     return result
   }
   startWorker({ db: { ...world.pool, use } })

@@ -39,10 +39,10 @@ export const presenceReceived: Check = (history) => {
       ownEvents(history, member).flatMap((received) => {
         const isAbout = ({ type, userId: id }: ReceivedEvent) =>
           type.startsWith('presence.') && id === userId
-        const isReceivedOnline = lastOf(received, isAbout)?.type === 'presence.online'
-        return isReceivedOnline === isConnected
+        const wasSeenOnline = lastOf(received, isAbout)?.type === 'presence.online'
+        return wasSeenOnline === isConnected
           ? []
-          : [`${userId} is ${word}; ${member} received online: ${isReceivedOnline}`]
+          : [`${userId} is ${word}; ${member} saw them online: ${wasSeenOnline}`]
       }),
     )
     return [...listed, ...wrong]
