@@ -110,13 +110,14 @@ function selectRows(db: Tx, frames: SubscribeRequest[][]) {
         ${sinces}::int[], ${frameIndexes}::int[]
       ) with ordinality as given (topic, channel_id, app_id, user_id, since, frame, index)
       join service s on s.key = 'epoch'
-      -- By its key, whatever the planner expects: as a plain join it read all channels in order.
+      -- By its key, whatever the planner expects: as a plain join it read all channels in order,
+      -- and no index has the other conditions in this form.
       left join lateral (
         select c.id, c.type, c.workspace_id, c.member_count, c.rev
         from channels c
         where c.id = given.channel_id
-          and c.app_id = given.app_id
-          and c.deleted_at is null
+          and c.app_id is not distinct from given.app_id
+          and num_nulls(c.deleted_at) = 1
         limit 1
       ) c on true
       left join members m on m.channel_id = c.id and m.user_id = given.user_id
