@@ -94,6 +94,8 @@ async function firstSeqSince(
         and c.app_id is not distinct from ${appId}`,
     isBefore: db`msg.created_at < ${time}::timestamptz`,
   })
-  const [found] = await db<{ seq: number }[]>`${seq}`
+  const [found] = await db<{ seq: number }[]>`
+    select found.seq
+    from (${seq}) found`
   return found?.seq ?? 0
 }
