@@ -89,7 +89,7 @@ async function insertChannel(
     const [row] = await tryInsert(ctx, channel, cid)
     if (row) return { row }
     const [duplicate] = await selectDuplicate(ctx, channel)
-    if (duplicate) return { duplicateId: duplicate.id }
+    if (duplicate?.id) return { duplicateId: duplicate.id }
   }
   throw new Error('no free cid found')
 }
@@ -119,22 +119,30 @@ function tryInsert(
     returning *`
 }
 
+/** Two look-ups: for one with either key, PostgreSQL would read all channels of the app. */
 function selectDuplicate(
   { db, caller: { appId, userId } }: WriteContext<'userOrKey'>,
   channel: NewChannel,
 ) {
   const { dmKey, clientId = null } = channel
-  return db<{ id: string }[]>`
-    select id
-    from channels
-    where app_id = ${appId}
-      and deleted_at is null
-      and (
-        dm_key = ${dmKey}
-        or (created_by = ${userId ?? SYSTEM_USER.id} and client_id = ${clientId})
+  return db<{ id: string | null }[]>`
+    select coalesce(
+      (
+        select id
+        from channels
+        where app_id = ${appId}
+          and created_by = ${userId ?? SYSTEM_USER.id}
+          and client_id = ${clientId}
+          and deleted_at is null
+      ),
+      (
+        select id
+        from channels
+        where app_id = ${appId}
+          and dm_key = ${dmKey}
+          and deleted_at is null
       )
-    order by client_id = ${clientId} desc nulls last
-    limit 1`
+    ) as id`
 }
 
 /** The key by which the one direct message of two users is found. */
