@@ -27,17 +27,24 @@ type MovedMarkers = {
   ordinals: number[]
 }
 
-/** The marks in their order, each with its channel and message where the app has them. */
+/**
+ * The marks in their order, each with its channel and message where the app has them. Channels are
+ * found by their keys, whatever PostgreSQL knew when it planned: joined plainly, all are read.
+ */
 const givenMarks = (db: Tx, { appId, marks }: Pick<Marks, 'appId' | 'marks'>) => db`
   unnest(
     ${marks.map(({ channelId }) => channelId)}::uuid[],
     ${marks.map(({ userId }) => userId)}::text[],
     ${marks.map(({ messageId }) => messageId ?? null)}::uuid[]
   ) with ordinality as given (channel_id, user_id, message_id, ordinal)
-  left join channels c
-    on c.id = given.channel_id
-    and c.app_id is not distinct from ${appId}
-    and c.deleted_at is null
+  left join lateral (
+    select id, last_seq, member_count
+    from channels
+    where id = given.channel_id
+      and app_id is not distinct from ${appId}
+      and num_nulls(deleted_at) = 1
+    limit 1
+  ) c on true
   left join messages msg
     on msg.id = given.message_id
     and msg.channel_id is not distinct from c.id`
@@ -63,7 +70,7 @@ export function moveMarkers(db: Tx, { appId, marks, from, waitsForLocks }: Marks
       from ${givenMarks(db, { appId, marks })}
       where c.id is not null
         and (given.message_id is null or msg.id is not null)
-      group by c.id, given.user_id
+      group by c.id, c.last_seq, c.member_count, given.user_id
     ),
     before as materialized (
       select

@@ -45,6 +45,16 @@ const unreadCount = implementWithoutTransaction(
 
 export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 
+/** The channel of member row `m`, unless it is deleted: by its key, in any plan. */
+const channelOfMember = constant(
+  (db) => db`
+    select id, app_id, last_seq, rev
+    from channels
+    where id = m.channel_id
+      and num_nulls(deleted_at) = 1
+    limit 1`,
+)
+
 type TotalUnread = { totalUnread: number; totalUnreadVersion: number }
 
 /** The unread messages in all channels of a user. */
@@ -54,7 +64,7 @@ export async function selectTotalUnread(db: Tx, { appId, userId }: UserRef) {
       coalesce(sum(${unread(db)}), 0)::int as total_unread,
       ${snapshotNumber(db)} as total_unread_version
     from members m
-    join channels c on c.id = m.channel_id and c.deleted_at is null
+    cross join lateral (${channelOfMember(db)}) c
     where m.app_id = ${appId}
       and m.user_id = ${userId}`
   return row ?? { totalUnread: 0, totalUnreadVersion: 0 }
@@ -161,10 +171,8 @@ async function countUnread(db: Tx, appId: string, members: MemberRef[]) {
       ${snapshotNumber(db)} as snapshot
     from unnest(${channelIds}::uuid[], ${userIds}::text[]) as given (channel_id, user_id)
     join members m on m.channel_id = given.channel_id and m.user_id = given.user_id
-    join channels c
-      on c.id = m.channel_id
-      and c.app_id is not distinct from ${appId}
-      and c.deleted_at is null`
+    cross join lateral (${channelOfMember(db)}) c
+    where c.app_id = ${appId}`
   const counts = new Map(
     rows.map(({ channelId, userId, ...left }) => [memberKey({ channelId, userId }), left]),
   )

@@ -133,7 +133,7 @@ function selectDuplicate(
         where app_id = ${appId}
           and created_by = ${userId ?? SYSTEM_USER.id}
           and client_id = ${clientId}
-          and deleted_at is null
+          and num_nulls(deleted_at) = 1
       ),
       (
         select id

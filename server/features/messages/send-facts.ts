@@ -107,7 +107,8 @@ type FactsRow = Omit<
 
 /**
  * Locks the authors by id, so that none is deleted while their message is being stored: the erasure
- * would miss it.
+ * would miss it. They are found one by one: joined plainly, all users of the app are read by a plan
+ * that was made while it had few.
  */
 function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
   const channelIds = commands.map(({ input }) => input.channelId)
@@ -125,11 +126,21 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
       ${earlierOf(db)} as earlier_id,
       root.id as root_id, root.reply_count as root_reply_count,
       greatest(statement_timestamp(), c.last_activity_at) as now
-    from unnest(
-      ${channelIds}::uuid[], ${userIds}::text[], ${clientIds}::text[], ${parentIds}::uuid[]
-    )
-      with ordinality as command (channel_id, user_id, client_id, parent_id, ordinal)
-    join users u on u.app_id = ${appId} and u.id = command.user_id
+    from (
+      select *
+      from unnest(
+        ${channelIds}::uuid[], ${userIds}::text[], ${clientIds}::text[], ${parentIds}::uuid[]
+      )
+        with ordinality as given (channel_id, user_id, client_id, parent_id, ordinal)
+      order by user_id, ordinal
+    ) command
+    cross join lateral (
+      select id, display_name, image, deleted_at
+      from users
+      where app_id = ${appId}
+        and id = command.user_id
+      for key share
+    ) u
     left join channels c
       on c.id = command.channel_id
       and c.app_id is not distinct from ${appId}
@@ -141,9 +152,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
         and user_id = command.user_id
       limit 1
     ) m on true
-    left join lateral (${rootOf(db)}) root on command.parent_id is not null
-    order by u.id, command.ordinal
-    for key share of u`
+    left join lateral (${rootOf(db)}) root on command.parent_id is not null`
 }
 
 /** The message that the command repeats. */
