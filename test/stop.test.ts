@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { parleyOn } from './app-files/command.ts'
 import { createDataFolder } from './support/folders.ts'
 import { createEmptyDatabase } from './support/migrations.ts'
+import { freePort } from './support/ports.ts'
 import { RawSocket } from './support/socket.ts'
 import { production, useChildren } from './support/start.ts'
 import { until } from './support/until.ts'
@@ -66,7 +67,11 @@ test('a stop while worker processes start ends all of them, and says so', async 
 })
 
 test('worker processes that end at the same moment are all started again', async () => {
-  const variables = { ...production, DATABASE_URL: await createEmptyDatabase(), WORKERS: '2' }
+  const port = await freePort()
+  const variables = {
+    ...{ ...production, DATABASE_URL: await createEmptyDatabase() },
+    ...{ WORKERS: '2', METRICS_PORT: String(port) },
+  }
   const node = children.start(variables, directory)
   const listening = async (count: number) => {
     const isDone = () => node.output().split('"Server listening at ').length > count
@@ -74,6 +79,8 @@ test('worker processes that end at the same moment are all started again', async
     expect(node.child.exitCode).toBeNull()
   }
   await listening(2)
+  // The first process knows of both: before that, the end of one is a start that failed.
+  await until(() => fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined))
   const { pid } = node.child
   const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
   expect(workers).toHaveLength(2)
