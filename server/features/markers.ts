@@ -1,6 +1,7 @@
 import { CONTENDED } from '../core/operation.ts'
 import { channelNotFound, messageNotFound, notMember } from '../core/refusals.ts'
 import type { Tx } from '../db/client.ts'
+import { channelById } from './channels/by-id.ts'
 import { messageIdAt } from './messages/view.ts'
 
 /** How far a member has read a channel: up to a message, or without one all of it. */
@@ -27,24 +28,14 @@ type MovedMarkers = {
   ordinals: number[]
 }
 
-/**
- * The marks in their order, each with its channel and message where the app has them. Channels are
- * found by their keys, whatever PostgreSQL knew when it planned: joined plainly, all are read.
- */
+/** The marks in their order, each with its channel and message where the app has them. */
 const givenMarks = (db: Tx, { appId, marks }: Pick<Marks, 'appId' | 'marks'>) => db`
   unnest(
     ${marks.map(({ channelId }) => channelId)}::uuid[],
     ${marks.map(({ userId }) => userId)}::text[],
     ${marks.map(({ messageId }) => messageId ?? null)}::uuid[]
   ) with ordinality as given (channel_id, user_id, message_id, ordinal)
-  left join lateral (
-    select id, last_seq, member_count
-    from channels
-    where id = given.channel_id
-      and app_id is not distinct from ${appId}
-      and num_nulls(deleted_at) = 1
-    limit 1
-  ) c on true
+  left join lateral (${channelById(db, db`given.channel_id`)}) c on c.app_id = ${appId}
   left join messages msg
     on msg.id = given.message_id
     and msg.channel_id is not distinct from c.id`

@@ -12,6 +12,7 @@ import type { Tx } from '../db/client.ts'
 import { pipelined } from '../db/pipelined.ts'
 import { constant, snapshotNumber } from '../db/sql.ts'
 import { isLargeChannel } from './channels/access.ts'
+import { channelById } from './channels/by-id.ts'
 import { type Marks, moveMarkers, whyUnmoved } from './markers.ts'
 import { uncountedAfterMarker } from './tombstones.ts'
 
@@ -45,15 +46,8 @@ const unreadCount = implementWithoutTransaction(
 
 export const reads = { mark, unreadCount } satisfies Implements<'reads'>
 
-/** The channel of member row `m`, unless it is deleted: by its key, in any plan. */
-const channelOfMember = constant(
-  (db) => db`
-    select id, app_id, last_seq, rev
-    from channels
-    where id = m.channel_id
-      and num_nulls(deleted_at) = 1
-    limit 1`,
-)
+/** The channel of member row `m`. */
+const channelOfMember = constant((db) => channelById(db, db`m.channel_id`))
 
 type TotalUnread = { totalUnread: number; totalUnreadVersion: number }
 

@@ -5,6 +5,7 @@ import type { UserRef } from '../core/user-ref.ts'
 import type { Tx } from '../db/client.ts'
 import type { MemberRow } from '../db/rows.ts'
 import { mayRead, mayReadRow } from '../features/channels/access.ts'
+import { channelById } from '../features/channels/by-id.ts'
 import type { Recoveries } from './credit.ts'
 import type { DurablePublication } from './publication.ts'
 
@@ -110,16 +111,7 @@ function selectRows(db: Tx, frames: SubscribeRequest[][]) {
         ${sinces}::int[], ${frameIndexes}::int[]
       ) with ordinality as given (topic, channel_id, app_id, user_id, since, frame, index)
       join service s on s.key = 'epoch'
-      -- By its key, whatever the planner expects: as a plain join it read all channels in order,
-      -- and no index has the other conditions in this form.
-      left join lateral (
-        select c.id, c.type, c.workspace_id, c.member_count, c.rev
-        from channels c
-        where c.id = given.channel_id
-          and c.app_id is not distinct from given.app_id
-          and num_nulls(c.deleted_at) = 1
-        limit 1
-      ) c on true
+      left join lateral (${channelById(db, db`given.channel_id`)}) c on c.app_id = given.app_id
       left join members m on m.channel_id = c.id and m.user_id = given.user_id
       left join workspace_members wm
         on wm.workspace_id = c.workspace_id and wm.user_id = given.user_id

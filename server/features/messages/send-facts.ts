@@ -6,6 +6,7 @@ import { pipelined } from '../../db/pipelined.ts'
 import type { ChannelRow, MemberRow } from '../../db/rows.ts'
 import { constant } from '../../db/sql.ts'
 import { lockChannels } from '../channels/access.ts'
+import { channelById } from '../channels/by-id.ts'
 import { SYSTEM_USER } from '../system-user.ts'
 import { findQuoted, selectQuotable } from './quotes.ts'
 
@@ -141,10 +142,7 @@ function selectFacts(db: Tx, appId: string, commands: SendCommand[]) {
         and id = command.user_id
       for key share
     ) u
-    left join channels c
-      on c.id = command.channel_id
-      and c.app_id is not distinct from ${appId}
-      and c.deleted_at is null
+    left join lateral (${channelById(db, db`command.channel_id`)}) c on c.app_id = ${appId}
     left join lateral (
       select role, last_read_seq, unread_after_seq
       from members
