@@ -1,7 +1,7 @@
 import { limits } from '@parley/contract'
 import { type SubscribeRequest, selectGrants } from '@parley/server/realtime/grants'
 import { expect, test } from 'vitest'
-import { insertUsers } from './support/inserted.ts'
+import { insertChannels, insertUsers } from './support/inserted.ts'
 import { quietTimings } from './support/quiet.ts'
 import { forbidden, refusals } from './support/refusal.ts'
 import { rowsReadBy } from './support/rows-read.ts'
@@ -43,17 +43,13 @@ test('a refused reader makes PostgreSQL read nothing of the channel', async () =
 })
 
 /** So many channels of the app that PostgreSQL finds one by its key, and not by looking at all. */
-async function insertChannels() {
+async function insertOthers() {
   const { appId, db } = world()
-  await db`
-    insert into channels (id, app_id, cid, type, name, created_by)
-    select gen_random_uuid(), ${appId}, 'group:other-' || n, 'group', 'Other', 'ana'
-    from generate_series(1, 2000) n`
+  const ids = await insertChannels(world(), 'other-', 2_000)
   await db`
     insert into members (app_id, channel_id, user_id, role)
-    select app_id, id, 'ana', 'member'
-    from channels
-    where name = 'Other'`
+    select ${appId}, given, 'ana', 'member'
+    from unnest(${ids}::uuid[]) given`
   await db`vacuum analyze channels, members`
 }
 
@@ -62,7 +58,7 @@ async function createTopic({ count, bytes }: { count: number; bytes: number }, l
   const [ana] = await world().users('ana')
   const { appId, db } = world()
   const [other] = await db`select from channels where name = 'Other' limit 1`
-  if (!other) await insertChannels()
+  if (!other) await insertOthers()
   const { id } = await ana.channels.create({ type: 'group', name: 'Talk', memberIds: [] })
   const topic = `chat:${appId}:${id}`
   await db`delete from events where topic = ${topic}`

@@ -67,11 +67,9 @@ test('a stop while worker processes start ends all of them, and says so', async 
 })
 
 test('worker processes that end at the same moment are all started again', async () => {
-  const port = await freePort()
-  const variables = {
-    ...{ ...production, DATABASE_URL: await createEmptyDatabase() },
-    ...{ WORKERS: '2', METRICS_PORT: String(port) },
-  }
+  const [url, port] = [await createEmptyDatabase(), await freePort()]
+  const withWorkers = { WORKERS: '2', METRICS_PORT: String(port) }
+  const variables = { ...production, ...withWorkers, DATABASE_URL: url }
   const node = children.start(variables, directory)
   const listening = async (count: number) => {
     const isDone = () => node.output().split('"Server listening at ').length > count

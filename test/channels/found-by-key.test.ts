@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { insertChannels } from '../support/inserted.ts'
 import { quietTimings } from '../support/quiet.ts'
 import { discardPlans, type PlanKind, rowsReadBy } from '../support/rows-read.ts'
 import { useWorld } from '../support/world.ts'
@@ -12,15 +13,9 @@ const CHANNELS = 2_000
 test.each<PlanKind>(['generic', 'custom'])(
   'a channel that exists is found by its key, however many the app has (%s plan)',
   async (plan) => {
-    const { appId, db } = world()
     const [ana] = await world().users('ana', 'ben')
-    await db`
-      insert into channels (id, app_id, cid, type, name, created_by, client_id)
-      select
-        gen_random_uuid(), ${appId}, 'group:' || ${plan} || n, 'group', 'Other', 'ana',
-        ${plan} || n
-      from generate_series(1, ${CHANNELS}) n`
-    await db`vacuum analyze channels`
+    await insertChannels(world(), plan, CHANNELS)
+    await world().db`vacuum analyze channels`
     await discardPlans(world())
     const wanted = {
       'direct message': () => ana.channels.create({ type: 'messaging', memberIds: ['ben'] }),

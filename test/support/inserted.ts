@@ -40,3 +40,19 @@ export async function insertUsers(
   await db`insert into users (app_id, id) select ${appId}, * from unnest(${ids}::text[])`
   return ids
 }
+
+/** Inserts channels without members straight into the database; answers their ids. */
+export async function insertChannels(
+  { db, appId }: Pick<World, 'db' | 'appId'>,
+  prefix: string,
+  size: number,
+) {
+  const rows = await db<{ id: string }[]>`
+    insert into channels (id, app_id, cid, type, name, created_by, client_id)
+    select
+      gen_random_uuid(), ${appId}, 'group:' || ${prefix} || n, 'group', 'Other', 'ana',
+      ${prefix} || n
+    from generate_series(1, ${size}::int) n
+    returning id`
+  return rows.map(({ id }) => id)
+}
